@@ -182,34 +182,34 @@ function sendOnce() {
   window.addEventListener("pageshow", () => sent.clear());
 }
 
-/** Says how many lines of a list are selected, and lets a person select all of them. */
+/** Says how many lines of a list are selected, and lets a person select all of them by the box in its head. */
 function countSelected() {
   const element = document.querySelector("[data-selected]");
   const form = element?.closest("form");
-  const all = form?.querySelector("input[data-all]");
-  if (!(element instanceof HTMLElement && form && all instanceof HTMLInputElement)) return;
-  const boxes = () => {
-    const named = [...form.elements].filter((field) => field instanceof HTMLInputElement && field.name === "selected");
-    return /** @type {HTMLInputElement[]} */ (named);
-  };
+  if (!(element instanceof HTMLElement && form)) return;
+  const fields = () => /** @type {HTMLInputElement[]} */ ([...form.elements].filter((field) => field instanceof HTMLInputElement));
+  const boxes = () => fields().filter((field) => field.name === "selected");
+  // The head comes with the list, which a filter replaces.
+  const all = () => fields().find((field) => field.dataset.all !== undefined);
   const say = () => {
     const offered = boxes();
     const count = offered.filter((box) => box.checked).length;
     const text = count === 0 ? element.dataset.none : element.dataset.text?.replace("{count}", `${count}`);
     if (element.textContent !== text) element.textContent = text ?? "";
-    all.checked = count > 0 && count === offered.length;
-    all.indeterminate = count > 0 && count < offered.length;
+    const box = all();
+    if (!box) return;
+    box.checked = count > 0 && count === offered.length;
+    box.indeterminate = count > 0 && count < offered.length;
+    box.closest("label")?.removeAttribute("hidden");
   };
-  all.addEventListener("change", () => {
-    for (const box of boxes()) box.checked = all.checked;
-    say();
-  });
   document.addEventListener("change", (event) => {
-    if (event.target instanceof HTMLInputElement && event.target.name === "selected") say();
+    const box = event.target;
+    if (!(box instanceof HTMLInputElement && box.form === form)) return;
+    if (box === all()) for (const other of boxes()) other.checked = box.checked;
+    say();
   });
   document.addEventListener("htmx:afterSettle", say);
   window.addEventListener("pageshow", say);
-  all.closest("label")?.removeAttribute("hidden");
   say();
 }
 

@@ -941,7 +941,6 @@ matrix-what = Which role has which permission
 has-it = Yes
 has-it-by = Yes, by
 has-it-not = No
-shown-roles = Roles that are shown
 must-be-roles = must be the ids of at most 8 roles, with commas between them
 matrix-is-full = cannot be added: at most 8 roles are shown side by side
 matrix-is-full-what = At most 8 roles are shown. Remove one below to add another one.
@@ -1822,3 +1821,28 @@ said-request-expired = The time for which { $user } got the role { $role } in { 
 said-request-ended = { $actor } ended the access of { $user } by the role { $role } in { $place }
 said-request-other = { $actor } recorded { $action } of an access request
 said-other = { $actor } recorded { $resource } { $action }
+
+## Colours, filters, and how long ago something was.
+
+colours = Farben
+theme-system = System
+theme-light = Hell
+theme-dark = Dunkel
+more-filters = Weitere Filter
+create-a-webhook = Einen Webhook anlegen
+ago-moments = gerade eben
+ago-minutes =
+    { $count ->
+        [one] vor 1 Minute
+       *[other] vor { $count } Minuten
+    }
+ago-hours =
+    { $count ->
+        [one] vor 1 Stunde
+       *[other] vor { $count } Stunden
+    }
+ago-days =
+    { $count ->
+        [one] vor 1 Tag
+       *[other] vor { $count } Tagen
+    }

@@ -942,7 +942,6 @@ matrix-what = Which role has which permission
 has-it = Yes
 has-it-by = Yes, by
 has-it-not = No
-shown-roles = Roles that are shown
 must-be-roles = must be the ids of at most 8 roles, with commas between them
 matrix-is-full = cannot be added: at most 8 roles are shown side by side
 matrix-is-full-what = At most 8 roles are shown. Remove one below to add another one.
@@ -1289,12 +1288,12 @@ request-note-at-once = No approval is needed: you have the role at once. The adm
 request-note-later = No approval is needed: you get the role at the moment below. The administrators of the tenant get a message about it now.
 request-note-one-at-once = This is what you have after another person has approved. The time runs from the approval. Those who can approve get a message about your request.
 request-note-one-later = This is what you have after another person has approved. The time runs from the moment below, or from the approval if that is later. Those who can approve get a message about your request.
-request-note-two-at-once = This is what you have after two other persons have approved. The time runs from the second approval. Those who can approve get a message about your request.
-request-note-two-later = This is what you have after two other persons have approved. The time runs from the moment below, or from the second approval if that is later. Those who can approve get a message about your request.
+request-note-two-at-once = This is what you have after two other people have approved. The time runs from the second approval. Those who can approve get a message about your request.
+request-note-two-later = This is what you have after two other people have approved. The time runs from the moment below, or from the second approval if that is later. Those who can approve get a message about your request.
 ask-for = Ask for { $role } in { $place } for { $time }
 approvals-needed-none = no approval
 approvals-needed-one = 1 other person
-approvals-needed-two = 2 other persons
+approvals-needed-two = 2 other people
 cancelled-by = { $user } has cancelled this request, so nothing is saved.
 denied-by = { $user } has refused this request already, so nothing is saved.
 # A moment follows this text and the next three.
@@ -1365,11 +1364,11 @@ no-holder-in-organization = No user holds { $role } in { $place } or above it, s
 persons =
     { $count ->
         [one] 1 person
-       *[other] { $count } persons
+       *[other] { $count } people
     }
 approvals-choice-none = None: the access begins at once
 approvals-choice-one = One other person
-approvals-choice-two = Two other persons
+approvals-choice-two = Two other people
 
 ## Find, with arguments; and other words by which the pages are found, beside their names.
 
@@ -1823,3 +1822,28 @@ said-request-expired = The time for which { $user } got the role { $role } in { 
 said-request-ended = { $actor } ended the access of { $user } by the role { $role } in { $place }
 said-request-other = { $actor } recorded { $action } of an access request
 said-other = { $actor } recorded { $resource } { $action }
+
+## Colours, filters, and how long ago something was.
+
+colours = Colours
+theme-system = System
+theme-light = Light
+theme-dark = Dark
+more-filters = More filters
+create-a-webhook = Create a webhook
+ago-moments = just now
+ago-minutes =
+    { $count ->
+        [one] 1 minute ago
+       *[other] { $count } minutes ago
+    }
+ago-hours =
+    { $count ->
+        [one] 1 hour ago
+       *[other] { $count } hours ago
+    }
+ago-days =
+    { $count ->
+        [one] 1 day ago
+       *[other] { $count } days ago
+    }

@@ -51,6 +51,14 @@ pub(crate) struct StepUpPage {
     kept: Vec<(String, String)>,
 }
 
+impl StepUpPage {
+    /// Whether the form that waits belongs to a part of the console, with this path.
+    fn is_below(&self, path: &str) -> bool {
+        let rest = self.action.strip_prefix(&self.frame.base).and_then(|action| action.strip_prefix(path));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    }
+}
+
 /// Refuses every request that may change something, unless a form of the console has sent it. Handlers find the
 /// [`Form`] in the extensions of the request.
 ///

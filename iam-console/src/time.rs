@@ -7,6 +7,8 @@ use chrono::{NaiveDateTime, SecondsFormat, Timelike as _};
 use iam_core::Error;
 use iam_core::clock::Timestamp;
 
+use crate::text;
+
 /// Shows a moment as an element of HTML.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Time(Timestamp);
@@ -24,6 +26,30 @@ impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = self.0.to_rfc3339_opts(SecondsFormat::Millis, true);
         write!(f, r#"<time datetime="{exact}">{}</time>"#, utc(&self.0))
+    }
+}
+
+/// Shows how long ago a moment was, as an element of HTML. Its title has the moment itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ago {
+    at: Timestamp,
+    now: Timestamp,
+}
+
+impl Ago {
+    pub(crate) fn of(at: &Timestamp, now: &Timestamp) -> Self {
+        Self { at: *at, now: *now }
+    }
+}
+
+/// The text consists of digits and of texts of the console that have no characters with a meaning in HTML.
+impl HtmlSafe for Ago {}
+
+impl fmt::Display for Ago {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exact = self.at.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let said = text::ago((self.now - self.at).num_seconds());
+        write!(f, r#"<time datetime="{exact}" title="{}">{said}</time>"#, utc(&self.at))
     }
 }
 
@@ -54,7 +80,26 @@ pub(crate) fn typeable(moment: &Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
+
+    #[test]
+    fn a_moment_is_shown_by_the_largest_unit_since_then() {
+        let now = typed("now", "2026-01-31T09:15").unwrap().unwrap();
+        let shown = |seconds: i64| Ago::of(&(now - TimeDelta::seconds(seconds)), &now).to_string();
+        for (seconds, said) in [
+            (-5, ">just now<"),
+            (59, ">just now<"),
+            (60, ">1 minute ago<"),
+            (7_199, ">1 hour ago<"),
+            (7_200, ">2 hours ago<"),
+            (200_000, ">2 days ago<"),
+        ] {
+            assert!(shown(seconds).contains(said), "{}", shown(seconds));
+        }
+        assert!(shown(60).contains(r#"datetime="2026-01-31T09:14:00.000Z" title="2026-01-31 09:14 UTC""#));
+    }
 
     #[test]
     fn a_moment_is_shown_as_it_can_be_typed() {

@@ -112,6 +112,12 @@ impl Params {
         self.resource == ResourceType::USER.as_str() && !self.id.trim().is_empty()
     }
 
+    /// Whether a filter is set that is folded otherwise.
+    fn has_more(&self) -> bool {
+        let Self { id, organization, correlation, from, until, .. } = self;
+        [id, organization, correlation, from, until].iter().any(|text| !text.is_empty())
+    }
+
     fn is_filtered(&self) -> bool {
         let Self { resource, action, id, user, organization, correlation, from, until, cursor: _ } = self;
         let texts = [resource, action, id, user, organization, correlation, from, until];
@@ -153,6 +159,27 @@ impl Params {
     }
 }
 
+/// Returns the word for a type of resource, with its name in the log. Some have no word.
+fn resource_text(resource: &str) -> String {
+    let word = match resource {
+        "USER" => text::t("user"),
+        "ORGANIZATION" => text::t("organization"),
+        "TENANT" => text::t("tenant"),
+        "ROLE" => text::t("role"),
+        "PERMISSION" => text::t("permission"),
+        "ROLE_ASSIGNMENT" => text::t("assignment"),
+        "INVITATION" => text::t("invitation"),
+        "WEBHOOK" => text::t("webhook"),
+        "DOMAIN" => text::t("domain"),
+        "IDENTITY_PROVIDER" => text::t("identity-provider"),
+        "DIRECTORY_GROUP" => text::t("group"),
+        "ELIGIBILITY" => text::t("eligibility"),
+        "ACCESS_REQUEST" => text::t("access-request"),
+        name => return name.to_owned(),
+    };
+    format!("{word} ({resource})")
+}
+
 fn given(text: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -182,8 +209,9 @@ fn last_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
 
 /// The fields of the filter that can be wrong.
 struct FilterFields {
-    /// Who acted, and where.
+    /// Who acted.
     first: Vec<Field>,
+    /// Those that are needed less, which are folded.
     others: Vec<Field>,
 }
 
@@ -192,7 +220,9 @@ impl FilterFields {
         let field = |field: Field, text: &str| field.optional().filled(text).with_errors(errors);
         let day = |name, label| Field { kind: "date", ..Field::text(name, label) };
         let organization = Field::text("organization", text::t("organization")).with_hint(text::t("pick-organization"));
+        let place = shown_organization(&console.iam, caller, &params.organization).await?;
         let mut others = vec![
+            picker::of_organization(console, field(organization, &place)),
             field(Field::text("id", text::t("about-which")).with_hint(text::t("about-which-hint")), &params.id),
             field(day("from", text::t("from-day")), &params.from),
             field(day("until", text::t("until-day")), &params.until),
@@ -201,14 +231,8 @@ impl FilterFields {
             others.push(field(Field::text("correlation", text::t("correlation")), &params.correlation));
         }
         let user = shown_user(&console.iam, caller, &params.user).await?;
-        let place = shown_organization(&console.iam, caller, &params.organization).await?;
-        Ok(Self {
-            first: vec![
-                picker::of_user(console, field(Field::text("user", text::t("acting-user")), &user)),
-                picker::of_organization(console, field(organization, &place)),
-            ],
-            others,
-        })
+        let user = picker::of_user(console, field(Field::text("user", text::t("acting-user")), &user));
+        Ok(Self { first: vec![user], others })
     }
 }
 
@@ -266,8 +290,10 @@ impl Entry {
     fn of(entry: AuditEntry, names: &Names) -> Self {
         let sentence = sentence(&entry, names);
         let fields = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
-        let (unchanged, changes) = fields.into_iter().partition(|field| field.kind.is_same());
-        let metadata = entry.metadata.iter().filter(|(name, _)| *name != "changedFields");
+        // A field without a value before and after says nothing.
+        let fields = fields.into_iter().filter(|field| field.before.is_some() || field.after.is_some());
+        let (unchanged, changes) = fields.partition(|field| field.kind.is_same());
+        let metadata = entry.metadata.iter().filter(|(name, value)| *name != "changedFields" && !value.is_null());
         let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
         Self { sentence, changes, unchanged, metadata, is_open: false, entry }
     }

@@ -52,6 +52,7 @@ struct OrganizationPage {
     members: Option<Page<ListedAssignment>>,
     /// The sentences of the audit log, and their moments. `None` if the caller may not read it.
     entries: Option<Vec<(String, Timestamp)>>,
+    now: Timestamp,
     may_create: bool,
     may_update: bool,
     may_delete: bool,
@@ -122,6 +123,7 @@ async fn page_of(
             Some(entries) => Some(said(iam, caller, &entries).await?),
             None => None,
         },
+        now: iam.now(),
         may_create,
         may_update,
         may_delete,

@@ -554,6 +554,13 @@ pub(crate) fn may_everything_with(resource: &str) -> String {
     t_with("may-everything-with", [("resource", resource.replace('-', " ").into())])
 }
 
+/// How long ago a moment was, such as `2 hours ago`.
+pub(crate) fn ago(seconds: i64) -> String {
+    let sizes = [(86_400, "ago-days"), (3_600, "ago-hours"), (60, "ago-minutes")];
+    let unit = sizes.into_iter().find(|(size, _)| seconds >= *size);
+    unit.map_or_else(|| t("ago-moments").to_owned(), |(size, id)| t_with(id, [("count", (seconds / size).into())]))
+}
+
 /// Returns the title of the permissions of a resource.
 pub(crate) fn title_of(resource: &str) -> String {
     let mut letters = resource.chars();

@@ -48,6 +48,7 @@ pub(super) struct UserPage {
     rights: Option<UserRights>,
     /// The sentences of the audit log, and their moments. `None` if the caller may not read it.
     time_line: Option<Vec<(String, Timestamp)>>,
+    now: Timestamp,
     /// The devices on which the user is signed in. `None` if the caller may not see its sessions.
     devices: Option<Vec<Device>>,
     current: Option<SessionId>,
@@ -160,6 +161,7 @@ pub(super) async fn page_of(
         attributes: AttributeFields::of(&defined, &attributes, (form, errors)),
         rights,
         time_line,
+        now: iam.now(),
         devices: if_allowed(iam.sessions().list_with_actors(caller, id).await)?.map(devices),
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },
