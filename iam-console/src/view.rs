@@ -403,3 +403,21 @@ pub(crate) struct FormPage {
     /// The page to which the person returns, below the path of the console.
     pub(crate) back: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_breaks_between_its_words_and_is_escaped() {
+        assert_eq!(breakable("grace@example.com").to_string(), "grace@example.com");
+        assert_eq!(breakable("ORGANIZATION_ADMIN").to_string(), "ORGANIZATION_<wbr>ADMIN");
+        let escaped = "&#60;b&#62;&#38;&#34;&#39;-<wbr>@<wbr>.<wbr>abcdefghij";
+        assert_eq!(breakable("<b>&\"'-@.abcdefghij").to_string(), escaped);
+    }
+
+    #[test]
+    fn initials_are_those_of_the_first_and_of_the_last_word() {
+        assert_eq!([initials("Ada King Lovelace"), initials("robot"), initials(" ")], ["AL", "R", ""]);
+    }
+}

@@ -126,6 +126,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert!(overview.contains(&signed.path(asked, "")) && overview.contains("Pending"), "{overview}");
     assert!(app.get("/console", cookie).await.body.contains("1 access request waits for your decision"));
     let list = app.get(&format!("{LIST}?show=to-decide"), cookie).await.body;
+    assert!(list.contains(r#"<span class="count">1</span>"#), "{list}");
     assert!(list.contains(&signed.path(asked, "")) && list.contains(GRACE), "{list}");
     let page = signed.page(asked).await.body;
     for part in ["<ins>Gains</ins> 1 permission in Branch &#60;1&#62;", "/approve", "/deny", "1 hour"] {

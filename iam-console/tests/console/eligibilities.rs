@@ -83,13 +83,13 @@ async fn an_eligibility_is_made_changed_and_removed() {
         "North",
         "1 hour",
         r#"value="2026-06-30T12:00""#,
-        r#"<option value="2" selected>Two other persons</option>"#,
+        r#"<option value="2" selected>Two other people</option>"#,
     ] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
     let list = app.get(LIST, cookie).await.body;
     assert!(
-        list.contains("the holders of MEMBER") && list.contains("2 other persons") && list.contains("2026-06-30"),
+        list.contains("the holders of MEMBER") && list.contains("2 other people") && list.contains("2026-06-30"),
         "{list}"
     );
 
@@ -130,7 +130,7 @@ async fn a_page_says_how_many_can_ask_and_decide() {
     let page = app.get(&path, cookie).await.body;
     for part in [
         "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
-        "<dt>Can ask now</dt><dd>0 persons</dd>",
+        "<dt>Can ask now</dt><dd>0 people</dd>",
         "<dt>Can decide now</dt><dd>1 person</dd>",
     ] {
         assert!(page.contains(part), "{part}: {page}");

@@ -53,6 +53,11 @@ async fn optional_fields_say_so_and_the_cursor_begins_in_the_first_field_of_sign
     assert_eq!(form.matches(" autofocus").count(), 1, "{form}");
     let (before, _) = form.split_once(" autofocus").unwrap();
     assert!(before.rsplit('<').next().unwrap().starts_with(r#"input id="email""#), "{form}");
+    // After a wrong password, it begins in the password: the address is there already.
+    let wrong = app.post("/console/sign-in", "", &[("email", EMAIL), ("password", "Wr0ng-pass!")]).await.body;
+    assert_eq!(wrong.matches(" autofocus").count(), 1, "{wrong}");
+    let (before, _) = wrong.split_once(" autofocus").unwrap();
+    assert!(before.rsplit('<').next().unwrap().starts_with(r#"input id="password""#), "{wrong}");
     let cookie = app.sign_in(EMAIL).await;
     assert!(!app.get("/console/users/new", &cookie).await.body.contains("autofocus"));
 }

@@ -79,6 +79,32 @@ async fn a_person_chooses_the_density_and_comes_back_to_its_page() {
 }
 
 #[tokio::test]
+async fn a_person_chooses_light_or_dark_pages_and_comes_back_to_its_page() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    assert!(app.get("/console/users", &cookie).await.body.contains(r#"data-theme="system""#));
+    let token = app.form_token(&cookie).await;
+    let chosen = |theme: &str| {
+        let builder = request(Method::POST, "/console/account/theme", &cookie)
+            .header(header::ORIGIN, ORIGIN)
+            .header(header::REFERER, format!("https://{HOST}/console/users?page=2"))
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        builder.body(Body::from(encoded(&[("theme", theme), ("form-token", &token)]))).unwrap()
+    };
+    let answer = app.send(chosen("dark")).await;
+    assert_eq!((answer.status, answer.location()), (StatusCode::SEE_OTHER, "/console/users?page=2"));
+    let both = answer.cookies(&cookie);
+    for path in ["/console/users", "/console/nothing"] {
+        let page = app.get(path, &both).await.body;
+        assert!(page.contains(r#"data-theme="dark""#), "{path}: {page}");
+        let (before, _) = page.split_once(r#"aria-pressed="true">"#).unwrap();
+        assert!(before.rsplit('<').next().unwrap().contains(r#"value="dark""#), "{path}: {page}");
+    }
+    let answer = app.send(chosen(r#""><script>"#)).await;
+    assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("-theme=system;"), "{answer:?}");
+}
+
+#[tokio::test]
 async fn the_navigation_is_grouped_and_its_icons_are_in_one_file() {
     let app = App::new().await;
     let cookie = app.sign_in(EMAIL).await;
