@@ -5,8 +5,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, ListedEligibility};
+use iam_core::permission::USERS_READ;
 use iam_core::version::Precondition;
-use iam_core::{EligibilityId, Error, FieldError};
+use iam_core::{EligibilityId, Error, FieldError, UserId};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
@@ -53,6 +54,11 @@ impl EligibilityPage {
 
     fn place(&self) -> &str {
         place_of(&self.listed)
+    }
+
+    /// The only user who may ask, if the person may see users.
+    fn eligible_user(&self) -> Option<UserId> {
+        self.listed.eligibility.eligible.user().filter(|_| self.frame.may(&USERS_READ))
     }
 
     fn time(&self) -> String {
