@@ -187,7 +187,10 @@ function countSelected() {
   const element = document.querySelector("[data-selected]");
   const form = element?.closest("form");
   if (!(element instanceof HTMLElement && form)) return;
-  const fields = () => /** @type {HTMLInputElement[]} */ ([...form.elements].filter((field) => field instanceof HTMLInputElement));
+  const fields = () => {
+    const found = [...form.elements].filter((field) => field instanceof HTMLInputElement);
+    return /** @type {HTMLInputElement[]} */ (found);
+  };
   const boxes = () => fields().filter((field) => field.name === "selected");
   // The head comes with the list, which a filter replaces.
   const all = () => fields().find((field) => field.dataset.all !== undefined);

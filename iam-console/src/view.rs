@@ -245,8 +245,8 @@ impl Person {
 
     /// Returns a person whom something names: as [`Person::of`] if it is among these users, or else by its e-mail. The
     /// caller may not see others, so that no link leads to them.
-    pub(crate) fn among(users: &[User], base: &str, id: UserId, summary: &UserSummary) -> Self {
-        if let Some(user) = users.iter().find(|user| user.id == id) {
+    pub(crate) fn among(users: &[User], base: &str, id: &UserId, summary: &UserSummary) -> Self {
+        if let Some(user) = users.iter().find(|user| user.id == *id) {
             return Self::of(base, user);
         }
         let name = names::label_of_summary(summary);
