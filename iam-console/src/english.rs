@@ -94,6 +94,7 @@ pub(crate) const NOTHING_IS_SAVED: &str = "Nothing is saved. Correct the marked 
 pub(crate) const CORRECT_FIELDS: &str = "Correct the marked fields.";
 pub(crate) const ONE_OF_THE_LIST: &str = "must be one of the list";
 pub(crate) const MUST_BE_CHOSEN: &str = "must be chosen";
+pub(crate) const MUST_BE_GIVEN: &str = "must be given";
 pub(crate) const CHOOSE_AGAIN: &str = "must be chosen from the list";
 pub(crate) const MUST_BE_A_NUMBER: &str = "must be a whole number";
 pub(crate) const MUST_BE_DAY: &str = "must be a day, such as 2026-01-31";
