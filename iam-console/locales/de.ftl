@@ -36,6 +36,7 @@ nothing-is-saved = Nothing is saved. Correct the marked fields.
 correct-fields = Correct the marked fields.
 one-of-the-list = must be one of the list
 must-be-chosen = must be chosen
+must-be-given = muss angegeben werden
 choose-again = must be chosen from the list
 must-be-a-number = must be a whole number
 must-be-day = must be a day, such as 2026-01-31
