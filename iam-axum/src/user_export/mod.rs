@@ -321,7 +321,7 @@ impl Writer {
     }
 }
 
-/// Returns the name of the user for the title of the page: that of a person or a service account, or else its identifier.
+/// Returns the name of the user for the title of the page, or else its identifier.
 fn name_of(user: &Map<String, Value>) -> String {
     let text = |member: &str| user.get(member).and_then(Value::as_str).unwrap_or_default();
     let name = [text("firstName"), text("lastName"), text("name")].join(" ");
