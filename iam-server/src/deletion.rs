@@ -42,8 +42,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("{}, the file of IAM_DELETIONS_FILE, cannot be written: {error}", path.display())
 }
 
-/// Checks that lines can be added to the file, and makes it if it does not exist. A deletion would wait for ever for a file
-/// that cannot be written.
+/// Checks that lines can be added to the file, and makes it if it does not exist. A deletion would wait for ever for
+/// a file that cannot be written.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     open(path).map(drop).map_err(|error| Failure(unwritable(path, &error)))
 }

@@ -265,10 +265,10 @@ impl TokenVerifier {
     }
 }
 
-/// Refuses a header that must not reach a parser of JSON. If a crate of the program turns on the feature `raw_value` of
-/// serde_json, a text under the private name of that feature is read as JSON again. Each such text begins a new count of
-/// the depth, so that texts within texts overflow the stack. A name can be hidden by an escape only, and no header of the
-/// service has an escape.
+/// Refuses a header that must not reach a parser of JSON. If a crate of the program turns on the feature `raw_value`
+/// of serde_json, a text under the private name of that feature is read as JSON again. Each such text begins a new
+/// count of the depth, so that texts within texts overflow the stack. A name can be hidden by an escape only, and no
+/// header of the service has an escape.
 fn check_header(token: &str) -> Result<(), &'static str> {
     let header = token.split_once('.').map_or(token, |(header, _)| header);
     if header.len() > LONGEST_HEADER {

@@ -71,8 +71,8 @@ impl Delete {
         let entries = if keeps_log { "stay" } else { "go" };
         let (tenant, id, due_at) = (&self.tenant, deletion.tenant_id, shown(deletion.due_at));
         print(&format!(
-            "Tenant {tenant} ({id}) will be deleted after {due_at}. The entries of its audit log {entries}. To call it off: \
-             iam-server tenant delete --tenant {id} --cancel --reason TEXT"
+            "Tenant {tenant} ({id}) will be deleted after {due_at}. The entries of its audit log {entries}. To call it \
+             off: iam-server tenant delete --tenant {id} --cancel --reason TEXT"
         ))
     }
 }

@@ -142,8 +142,8 @@ async fn a_key_inside_the_token_is_not_used() {
     assert!(matches!(verifier(&fake).verify(&forged).await, Err(TokenError::Invalid)));
 }
 
-/// All of them are signed well, and would be accepted if jsonwebtoken saw them. In a program with the feature `raw_value`
-/// of serde_json, the nested ones would end the process.
+/// All of them are signed well, and would be accepted if jsonwebtoken saw them. In a program with the feature
+/// `raw_value` of serde_json, the nested ones would end the process.
 #[tokio::test]
 async fn a_header_that_a_parser_must_not_see_is_refused() {
     const NAME: &str = "$serde_json::private::RawValue";
