@@ -128,7 +128,8 @@ impl Tenants<'_> {
         Ok(deletion)
     }
 
-    /// Calls the deletion of the caller's tenant off. For trusted code only.
+    /// Calls the deletion of the caller's tenant off. Those who administer the tenant get a message, as when it was
+    /// [scheduled](Self::schedule_deletion). For trusted code only.
     ///
     /// # Errors
     ///
@@ -138,6 +139,7 @@ impl Tenants<'_> {
         require_trusted(caller)?;
         let mut fields = Fields::default();
         let Some(reason) = fields.check("reason", reason.parse()) else { return Err(fields.into_error().into()) };
+        let told = administrators(self.0, caller.tenant()).await?;
         let mut work = self.0.begin(caller).await?;
         work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         let deletion = work.reads().tenant_deletion().await?.ok_or(Conflict::TenantDeletionNotScheduled)?;
@@ -145,6 +147,9 @@ impl Tenants<'_> {
             return Err(Conflict::TenantDeletionBegun.into());
         }
         work.apply(TenantDeletionChange::Cancel { deletion, reason }).await?;
+        for person in &told {
+            self.0.queue_notice(&mut work, MailKind::TenantDeletionCancelled, person).await?;
+        }
         work.commit().await
     }
 
@@ -310,12 +315,14 @@ async fn lock_due_deletion(work: &mut UnitOfWork<'_>) -> Result<Option<(Tenant, 
 async fn contents_of(work: &mut UnitOfWork<'_>) -> Result<TenantContents> {
     let usage = work.reads().usage().await?;
     let head = work.reads().log_head().await?;
+    let sequenced = head.map_or(0, |head| head.frontier.size().saturating_sub(head.removed));
+    let pending = work.reads().count_pending().await?;
     Ok(TenantContents {
         users: usage.users,
         organizations: usage.organizations,
         roles: usage.roles,
         assignments: usage.assignments,
-        entries: head.map_or(0, |head| head.frontier.size().saturating_sub(head.removed)),
+        entries: sequenced + pending,
         legal_holds: work.reads().count_legal_holds().await?,
     })
 }
