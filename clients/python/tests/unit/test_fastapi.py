@@ -225,7 +225,7 @@ def me(tenant: str) -> Callable[[httpx.Request], httpx.Response]:
         "createdAt": at, "updatedAt": at,
     }  # fmt: skip
     permissions: dict[str, list[str]] = {"tenant": [], "organizations": []}
-    body = {
+    body: dict[str, object] = {
         "user": user, "userTag": '"1"', "tenant": of_tenant, "session": None, "amr": [], "authTime": None, "roles": [],
         "permissions": permissions,
     }  # fmt: skip
