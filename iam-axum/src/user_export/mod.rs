@@ -473,7 +473,7 @@ mod tests {
     /// A browser applies no other style. It would show and print the page without one, and say nothing.
     #[test]
     fn the_policies_allow_the_style_of_the_page() {
-        let digest = STANDARD.encode(digest(&SHA256, STYLE.as_bytes()).as_ref());
+        let digest = STANDARD.encode(digest(&SHA256, STYLE.as_bytes()));
         for policy in [POLICY, POLICY_OF_FILE] {
             assert!(policy.contains(&format!("style-src 'sha256-{digest}'")), "{digest}");
         }
