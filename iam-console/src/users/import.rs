@@ -295,6 +295,7 @@ async fn add(import: &mut Import<'_>, user: ImportedUser) -> Outcome {
         Ok(Imported::Created(user)) => Ok(Ok(Accepted::Created(user.id))),
         Ok(Imported::Valid) => Ok(Ok(Accepted::Valid)),
         Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::OtherEmail(_)) => outcome_of(Err(Conflict::ExternalIdTaken.into())),
         Err(error) => outcome_of(Err(error)),
     }
 }
@@ -312,6 +313,7 @@ async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, us
     let user = ImportedUser { password_hash: Some(ANY_HASH.into()), ..user };
     match check.add(user).await {
         Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::OtherEmail(_)) => outcome_of(Err(Conflict::ExternalIdTaken.into())),
         checked => outcome_of(checked.map(|_| Accepted::Invitable)),
     }
 }
