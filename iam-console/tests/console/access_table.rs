@@ -196,7 +196,7 @@ fn fresh(start: &str) -> String {
 impl World {
     async fn new() -> Self {
         // Each person opens more pages in a minute than a person does.
-        let app = App::with_federation().await.limited(1_000_000);
+        let app = App::with_federation().await.unlimited();
         let owner = app.register(EMAIL).await;
         let foreign_owner = app.register("owner@example.org").await;
         let company = organization(&app, &owner, "Company", None).await.id;

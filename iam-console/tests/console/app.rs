@@ -199,6 +199,15 @@ impl App {
         Self { router, ..self }
     }
 
+    /// Returns the same console without limits of requests.
+    pub(crate) fn unlimited(self) -> Self {
+        let mut settings = Settings::default();
+        "/console".clone_into(&mut settings.path);
+        settings.api.rate_limiter = None;
+        let router = Router::new().merge(iam_console::router(self.iam.clone(), settings));
+        Self { router, ..self }
+    }
+
     /// Returns the same console with a brand.
     pub(crate) fn branded(self, brand: Brand) -> Self {
         let mut settings = Settings::default();

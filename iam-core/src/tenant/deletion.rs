@@ -192,6 +192,10 @@ impl Tenants<'_> {
 
     /// Returns the number of the first entry since a deletion began. `None` while the entry of its beginning is pending.
     async fn sequence_since(&self, caller: &Caller, begun_at: Timestamp) -> Result<Option<u64>> {
+        // Another entry of the same millisecond can be in the log before that of the beginning.
+        if !self.0.store.pending_entries(caller.tenant(), None, 1).await?.is_empty() {
+            return Ok(None);
+        }
         let mut work = self.0.begin(caller).await?;
         Ok(work.reads().first_sequenced_since(0, begun_at).await?)
     }
