@@ -88,6 +88,12 @@ impl Language {
         LANGUAGE.try_with(|language| *language).unwrap_or(&ENGLISH)
     }
 
+    /// The languages that a person can choose in place of the present one.
+    pub(crate) fn others() -> impl Iterator<Item = &'static Self> {
+        let current = Self::current().tag;
+        Self::all().into_iter().filter(move |language| language.tag != current)
+    }
+
     /// The name of the language in itself.
     pub(crate) fn name(&'static self) -> &'static str {
         self.text("language-name").unwrap_or(self.tag)
