@@ -9,7 +9,7 @@ use fluent_syntax::parser;
 use super::*;
 
 /// The texts that a name of the services chooses, by the starts of their ids.
-const CHOSEN_BY_NAME: [&str; 5] = ["message-", "permission-of-", "problem-", "problem-detail-", "resource-"];
+const CHOSEN_BY_NAME: [&str; 3] = ["core-", "problem-", "resource-"];
 
 const FILES: [(&str, &str); 2] =
     [("en", include_str!("../../locales/en.ftl")), ("de", include_str!("../../locales/de.ftl"))];

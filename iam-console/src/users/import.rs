@@ -139,7 +139,7 @@ async fn page_of(
 /// The error of the whole file; empty if there is none.
 fn file_error(errors: &[FieldError]) -> String {
     let error = errors.iter().find(|error| error.field == "csv");
-    error.map_or_else(String::new, |error| format!("{} {}.", text::t("the-file"), error.message))
+    error.map_or_else(String::new, |error| text::about(text::t("the-file"), &error.message))
 }
 
 pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -358,6 +358,6 @@ fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
 }
 
 fn text_of(errors: &[FieldError]) -> String {
-    let texts: Vec<String> = errors.iter().map(|error| format!("{} {}.", error.field, error.message)).collect();
+    let texts: Vec<String> = errors.iter().map(|error| text::about(&error.field, &error.message)).collect();
     texts.join(" ")
 }

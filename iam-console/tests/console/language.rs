@@ -101,6 +101,10 @@ fn shown(page: &str) -> Vec<String> {
             // The language of the page stands in the element of the whole page.
             skipped = is_other.then(|| format!("/{name}"));
             for attribute in READ.iter().flat_map(|start| tag.split(*start).skip(1)) {
+                // Only names of fields are there.
+                if attribute.starts_with("local=") {
+                    continue;
+                }
                 let value = attribute.split_once("=\"").map_or(attribute, |(_, value)| value);
                 found.push(decoded(value.split('"').next().unwrap()));
             }
