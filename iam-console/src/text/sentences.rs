@@ -10,7 +10,7 @@ use iam_core::organization::OrganizationCounts;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_core::webhook::EventFormat;
 
-use super::{Language, named, t, t_with};
+use super::{Language, named, of_service, t, t_with};
 use crate::runs::Action;
 
 // Forms and common parts.
@@ -91,7 +91,7 @@ pub(crate) fn denial(denial: &Denial) -> String {
         Denial::HeldElsewhere => t("denial-held-elsewhere"),
         Denial::DidNotExist => t("denial-did-not-exist"),
         Denial::NotHeld => t("denial-not-held"),
-        other => return other.to_string(),
+        other => return of_service(&other.to_string()),
     };
     text.to_owned()
 }

@@ -23,6 +23,12 @@ enum Part {
     Variable(&'static str),
 }
 
+impl Part {
+    fn has_word(&self) -> bool {
+        matches!(self, Self::Text(text) if text.contains(char::is_alphabetic))
+    }
+}
+
 /// Texts by which the id of a message is found.
 struct Patterns {
     whole: HashMap<&'static str, &'static str>,
@@ -39,12 +45,14 @@ impl Patterns {
             if !is_read(id) {
                 continue;
             }
-            match parts_of(&pattern).as_deref() {
-                Some([Part::Text(text)]) => {
+            let Some(parts) = parts_of(&pattern) else { continue };
+            match parts.as_slice() {
+                [Part::Text(text)] => {
                     whole.entry(*text).or_insert(id);
                 }
-                Some(_) => with_variables.extend(parts_of(&pattern).map(|parts| (id, parts))),
-                None => {}
+                // A pattern without a word has the form of many texts.
+                found if found.iter().any(Part::has_word) => with_variables.push((id, parts)),
+                _ => {}
             }
         }
         Self { whole, with_variables }
@@ -92,18 +100,28 @@ fn values_of<'a>(parts: &[Part], text: &'a str) -> Option<Vec<(&'static str, &'a
         None if !rest.is_empty() => return None,
         None => {}
     }
-    values.iter().all(|(_, value)| !value.is_empty()).then_some(values)
+    let is_possible = |(name, value): &(&str, &str)| match *name {
+        "min" | "max" => value.bytes().all(|byte| byte.is_ascii_digit()),
+        _ => true,
+    };
+    values.iter().all(|found| !found.1.is_empty() && is_possible(found)).then_some(values)
 }
 
 /// Returns a text of a service in the language of the request. `None` if no file has it.
 fn translated(text: &str) -> Option<String> {
     let (id, values) = SERVICES.find(text)?;
-    // A value can be a text of its own, such as the name of a kind.
-    let values = values.into_iter().map(|(name, value)| {
-        let value = translated(value).unwrap_or_else(|| value.to_owned());
-        (name, FluentValue::from(value))
-    });
-    Some(t_with(id, values))
+    let mut translations = Vec::new();
+    for (name, value) in values {
+        let value = if name == "parts" {
+            // A list of texts.
+            value.split(", ").map(translated).collect::<Option<Vec<_>>>()?.join(", ")
+        } else {
+            // It can be a text of its own, such as the name of a kind.
+            translated(value).unwrap_or_else(|| value.to_owned())
+        };
+        translations.push((name, FluentValue::from(value)));
+    }
+    Some(t_with(id, translations))
 }
 
 /// Returns a text of a service in the language of the request, or else in English.
@@ -114,7 +132,13 @@ pub(crate) fn of_service(text: &str) -> String {
 
 /// Whether a page must say that a text is in English: it is no text of the console, and no file has it.
 pub(crate) fn is_foreign(text: &str) -> bool {
-    Language::current().tag != "en" && translated(text).is_none() && GERMAN.find(text).is_none()
+    if Language::current().tag == "en" || translated(text).is_some() || GERMAN.find(text).is_some() {
+        return false;
+    }
+    // What is wrong with a field follows its label, and a stop follows it.
+    let text = text.trim_end_matches('.');
+    let mut ends = text.match_indices(' ').filter_map(|(at, _)| text.get(at + 1..));
+    !ends.any(|end| GERMAN.find(end).is_some())
 }
 
 /// Returns what is wrong with a field: its label, and the message of a service or of the console. A message that is a

@@ -137,3 +137,77 @@ async fn a_spawned_task_has_no_language() {
     });
     assert_eq!(spawned.await, "Save");
 }
+
+#[test]
+fn what_the_services_say_is_shown_in_the_language_of_the_page() {
+    use iam_core::audit::ResourceType;
+    use iam_core::{Conflict, Error};
+    use iam_model::error::Shortfall;
+
+    let forbidden = |permission: &str| {
+        let shortfall = Shortfall::new(permission.parse().unwrap(), None);
+        Error::from(iam_core::Forbidden::Escalation(shortfall)).to_string()
+    };
+    for (said, expected) in [
+        (Error::NotFound(ResourceType::ROLE_ASSIGNMENT).to_string(), "Rollenzuweisung nicht gefunden."),
+        (Error::from(Conflict::RoleNameTaken).to_string(), "Es gibt bereits eine Rolle mit diesem Namen."),
+        (
+            forbidden("users:*"),
+            "Sie können keine höheren Rechte als Ihre eigenen vergeben oder übernehmen: Ihnen fehlt dort users:*.",
+        ),
+        ("must be 1 to 120 characters".to_owned(), "muss 1 bis 120 Zeichen lang sein"),
+        ("must have at most 3 items".to_owned(), "darf höchstens 3 Einträge haben"),
+        ("must have 8 to 72 characters, a digit".to_owned(), "braucht 8 bis 72 Zeichen, eine Ziffer"),
+        ("See users.".to_owned(), "Benutzer sehen."),
+        ("is of no use".to_owned(), "is of no use"),
+    ] {
+        assert_eq!(in_german(|| of_service(&said)), expected);
+        assert_eq!(of_service(&said), said);
+    }
+}
+
+#[test]
+fn a_text_that_no_file_has_says_that_it_is_in_english() {
+    let shown = |text: &str| in_german(|| said(text).to_string());
+    assert_eq!(shown("The <moon> is full."), "<span lang=\"en\">The &#60;moon&#62; is full.</span>");
+    assert_eq!(shown("must have a value of at most a lot"), "<span lang=\"en\">must have a value of at most a lot</span>");
+    assert_eq!(shown("See users."), "Benutzer sehen.");
+    for native in ["Speichern", "3 von 5 erledigt", "Name darf nicht leer sein."] {
+        assert_eq!(shown(native), native);
+    }
+    assert_eq!(said("The <moon> is full.").to_string(), "The &#60;moon&#62; is full.");
+    assert_eq!(in_german(|| about("Name", "must not be empty")), "Name darf nicht leer sein.");
+    assert_eq!(in_german(|| about("Code", "Der Code ist falsch.")), "Der Code ist falsch.");
+}
+
+#[test]
+fn built_in_permissions_and_roles_have_their_texts() {
+    let id = "019c1355-8e20-7000-80be-0a57733ee76a";
+    for (permission, description) in iam_core::permission::BUILT_IN {
+        assert!(!in_german(|| is_foreign(description)), "{description}");
+        assert!(named(&format!("resource-{}", permission.resource())).is_some(), "{permission}");
+    }
+    let roles = iam_model::role::built_in_roles(id.parse().unwrap(), chrono::Utc::now(), || id.parse().unwrap());
+    for role in roles.unwrap() {
+        assert!(!in_german(|| is_foreign(role.description.as_str())), "{}", role.description);
+    }
+}
+
+#[test]
+fn each_error_of_the_services_has_its_text() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foundation/iam-model/src/error.rs");
+    let source = fs::read_to_string(path).unwrap();
+    let texts = source.split("#[error(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
+    let texts: BTreeSet<&str> = texts.filter(|text| text.contains(" ") && !text.starts_with("{context}")).collect();
+    assert!(texts.len() > 120, "{}", texts.len());
+    let value = |text: &str| {
+        let parts: Vec<&str> = text.split('{').collect();
+        parts.iter().map(|part| part.split_once('}').map_or((*part).to_owned(), |(_, rest)| format!("7{rest}"))).collect()
+    };
+    let foreign = |text: &&&str| {
+        let text: String = value(text);
+        in_german(|| is_foreign(&text))
+    };
+    let foreign: Vec<_> = texts.iter().filter(foreign).collect();
+    assert!(foreign.is_empty(), "{foreign:#?}");
+}

@@ -238,7 +238,7 @@ async fn import(
             Ok(outcome) => rows.push(Row { line, email, outcome, left_out }),
             Err(Error::Unauthenticated(reason)) => return Err(reason.into()),
             Err(error) => {
-                stopped = error.to_string();
+                stopped = text::of_service(&error.to_string());
                 rows.push(Row { line, email, outcome: Err(text::t("row-not-tried").to_owned()), left_out });
                 break;
             }
