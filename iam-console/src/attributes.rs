@@ -74,7 +74,7 @@ impl AttributeFields {
         let others = filled(others, &text_of(&others_of(definitions, attributes)));
         let is_elsewhere = |name: &str| defined.iter().any(|defined| defined.field.name == name);
         let of_others = errors.iter().filter(|error| error.field.starts_with(ATTRIBUTE) && !is_elsewhere(&error.field));
-        let of_others = of_others.map(|error| format!("{} {}.", error.field, error.message));
+        let of_others = of_others.map(|error| text::about(&error.field, &error.message));
         let all: Vec<String> =
             Some(others.error.clone()).into_iter().filter(|error| !error.is_empty()).chain(of_others).collect();
         Self { defined, others: Field { error: all.join(" "), ..others }, takes_others: true }

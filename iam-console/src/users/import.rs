@@ -139,7 +139,7 @@ async fn page_of(
 /// The error of the whole file; empty if there is none.
 fn file_error(errors: &[FieldError]) -> String {
     let error = errors.iter().find(|error| error.field == "csv");
-    error.map_or_else(String::new, |error| format!("{} {}.", text::t("the-file"), error.message))
+    error.map_or_else(String::new, |error| text::about(text::t("the-file"), &error.message))
 }
 
 pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -238,7 +238,7 @@ async fn import(
             Ok(outcome) => rows.push(Row { line, email, outcome, left_out }),
             Err(Error::Unauthenticated(reason)) => return Err(reason.into()),
             Err(error) => {
-                stopped = error.to_string();
+                stopped = text::of_service(&error.to_string());
                 rows.push(Row { line, email, outcome: Err(text::t("row-not-tried").to_owned()), left_out });
                 break;
             }
@@ -360,6 +360,6 @@ fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
 }
 
 fn text_of(errors: &[FieldError]) -> String {
-    let texts: Vec<String> = errors.iter().map(|error| format!("{} {}.", error.field, error.message)).collect();
+    let texts: Vec<String> = errors.iter().map(|error| text::about(&error.field, &error.message)).collect();
     texts.join(" ")
 }
