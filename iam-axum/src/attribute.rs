@@ -80,7 +80,7 @@ fn value_of_json(json: &str) -> Result<Value, &'static str> {
     if levels(json) >= Attributes::MAX_DEPTH {
         return Err("must be nested at most 4 levels deep");
     }
-    if iam_json::check(json.as_bytes()).is_err() {
+    if iam_json::check(json.as_bytes()).is_err_and(|error| error.is_data()) {
         return Err("has an object with a name that begins with `$serde_json::private::`");
     }
     if iam_json::check_unique_names(json.as_bytes()).is_err_and(|error| error.is_data()) {

@@ -68,6 +68,9 @@ pub async fn sequenced_entries_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.log_heads(&[tenant.id, other.id]).await.unwrap(), []);
     assert_eq!(world.locked(tenant.id, async |locks| locks.log_head().await.unwrap()).await, None);
     world.record(world.new_entries(other.id, 20)).await;
+    let pending = async |tenant| world.locked(tenant, async |locks| locks.count_pending().await.unwrap()).await;
+    // With the creation of each.
+    assert_eq!((pending(tenant.id).await, pending(other.id).await), (1, 21));
     let mut hashes: Vec<TreeHash> = Vec::new();
     for count in [3, 300, 400] {
         world.record(world.new_entries(tenant.id, count)).await;
@@ -77,6 +80,7 @@ pub async fn sequenced_entries_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(hashes.len(), 704);
     assert_spans(&world, tenant.id, &hashes).await;
     assert_tree(&world, other.id, &[]).await;
+    assert_eq!((pending(tenant.id).await, pending(other.id).await), (0, 0));
     world.assert_sequenced(tenant.id).await;
     world.assert_sequenced(other.id).await;
 }

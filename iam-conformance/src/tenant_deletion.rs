@@ -185,6 +185,11 @@ pub async fn a_deleted_tenant_leaves_its_log(store: Arc<dyn Store>) {
     let (fixture, iam, other) = scheduled(store, true).await;
     let records = Records::default();
     let tenant = fixture.tenant.id;
+    let written = all(&fixture.world, tenant).await.len() as u64;
+    let counted = async || iam.tenants().contents(&fixture.system).await.unwrap().entries;
+    assert_eq!(counted().await, written, "while they are pending");
+    iam.sequence_audit_logs().await.unwrap();
+    assert_eq!(counted().await, written);
     assert_eq!(delete(&iam, &records).await, 1);
     assert_gone(&fixture, &other).await;
     let entries = all(&fixture.world, tenant).await;

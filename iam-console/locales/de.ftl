@@ -1,1826 +1,2227 @@
-### The texts of the console, in English.
+### The texts of the console, in German. The notes are for translators; a person is addressed by "Sie".
 ###
 ### A text with variables and without a selector can also be for a script, which then fills in {name} in place of the
 ### variable.
 
 ## Texts that belong to no single area.
 
-console = Console
-menu = Menu
-skip = Skip to the content
-navigation = Main
-signed-in-as = Signed in as
-you-act = You act as another user
-acts-as = as
-acting-reads-only = Nothing can be changed.
-stop-acting = Stop
-sign-out = Sign out
-sign-out-everywhere = Sign out everywhere
-account = Account
-compact-lines = Compact lines
-comfortable-lines = Comfortable lines
-people = People
-access-of-people = Access
-events = Events
+language-name = Deutsch
+console = Konsole
+menu = Menü
+skip = Zum Inhalt springen
+navigation = Hauptnavigation
+signed-in-as = Angemeldet als
+you-act = Sie handeln als anderer Benutzer
+acts-as = als
+acting-reads-only = Es kann nichts geändert werden.
+stop-acting = Beenden
+sign-out = Abmelden
+sign-out-everywhere = Überall abmelden
+account = Konto
+compact-lines = Kompakte Zeilen
+comfortable-lines = Großzügige Zeilen
+people = Personen
+access-of-people = Zugriff
+events = Ereignisse
 # The time zone of all times on a page. A script names the one of the person.
-utc-times = Times are in UTC.
-in-your-zone = In your time zone: { $time }
-local-times = Times are in your time zone ({ $zone }), except where a text says UTC.
-save = Save
-saved = The changes are saved.
-cancel = Cancel
-continue = Continue
+utc-times = Zeiten sind in UTC angegeben.
+in-your-zone = In Ihrer Zeitzone: { $time }
+local-times = Zeiten sind in Ihrer Zeitzone angegeben ({ $zone }), außer wo UTC dabeisteht.
+save = Speichern
+saved = Die Änderungen sind gespeichert.
+cancel = Abbrechen
+continue = Weiter
 optional = optional
-send-link = Send the link
-nothing-is-saved = Nothing is saved. Correct the marked fields.
-correct-fields = Correct the marked fields.
-one-of-the-list = must be one of the list
-must-be-chosen = must be chosen
-choose-again = must be chosen from the list
-must-be-a-number = must be a whole number
-must-be-day = must be a day, such as 2026-01-31
-changed-since = This has changed since you opened the page, so nothing is saved. Open the page again before you save.
-open-again = Open it again
-foreign-form = This form is not from this page, or is older than your session. Open the page again.
-not-of-this-page = is not a parameter of this page
-given-twice = must be given once
-back = Back to the overview
+send-link = Link senden
+nothing-is-saved = Es wurde nichts gespeichert. Korrigieren Sie die markierten Felder.
+correct-fields = Korrigieren Sie die markierten Felder.
+one-of-the-list = muss aus der Liste stammen
+must-be-chosen = muss ausgewählt werden
+must-be-given = muss angegeben werden
+choose-again = muss aus der Liste ausgewählt werden
+must-be-a-number = muss eine ganze Zahl sein
+must-be-day = muss ein Datum sein, zum Beispiel 2026-01-31
+changed-since = Seit Sie die Seite geöffnet haben, wurde hier etwas geändert; deshalb wurde nichts gespeichert. Öffnen Sie die Seite vor dem Speichern erneut.
+open-again = Erneut öffnen
+foreign-form = Dieses Formular stammt nicht von dieser Seite oder ist älter als Ihre Sitzung. Öffnen Sie die Seite erneut.
+not-of-this-page = ist kein Parameter dieser Seite
+given-twice = darf nur einmal angegeben werden
+back = Zurück zur Übersicht
 name = Name
-profile = Profile
-first-name = First name
-last-name = Last name
-email = E-mail address
-verified = verified
-not-verified = not verified
-password = Password
-show-password = Show password
-description = Description
-external-id = External identifier
-slug = Short name
-slug-hint = In lower-case letters, digits and hyphens, such as north-branch
-new-slug-hint = In lower-case letters, digits and hyphens. Leave it empty for one that is made from the name.
-where = Where
-whole-tenant = the whole tenant
-as-of-hint = Empty: the present.
-last-day = Last day (in UTC)
-pick-user = Type a part of a name or of an e-mail address, and choose.
-no-such-user = must be the e-mail address or the name of one user: choose one that is offered
-user-by-id = must be the id of a user, because you may not see users
-pick-organization = Type a part of the name, and choose.
-organization-or-tenant = Type a part of the name, and choose. Leave it empty for the whole tenant.
-no-such-organization = must be the name of one organization: choose one that is offered
-organization-by-id = must be the id of an organization, because you may not see organizations
-organization-required = must be chosen: this role is only held in an organization
-organization-refused = must be empty: this role is only held in the whole tenant
-role-missing = must not be empty
-no-such-role = must be the name of a role: choose one that is offered
-role-by-id = must be the id of a role, because you may not see roles
-one-more-role = Add a role
-search = Search
-filters = Filters
-filters-in-force = Filters in force
-remove-filter = Remove the filter
-remove-all-filters = Remove all filters
-copy-link = Copy the link
-link-not-copied = Not copied: your browser does not allow it. Copy the address of the page.
+profile = Profil
+first-name = Vorname
+last-name = Nachname
+email = E-Mail-Adresse
+verified = bestätigt
+not-verified = nicht bestätigt
+password = Passwort
+show-password = Passwort anzeigen
+description = Beschreibung
+external-id = Externe Kennung
+slug = Kurzname
+slug-hint = Aus Kleinbuchstaben, Ziffern und Bindestrichen, zum Beispiel filiale-nord
+new-slug-hint = Aus Kleinbuchstaben, Ziffern und Bindestrichen. Leer: Er wird aus dem Namen gebildet.
+where = Geltungsbereich
+whole-tenant = gesamter Mandant
+as-of-hint = Leer: aktueller Stand.
+last-day = Letzter Tag (in UTC)
+pick-user = Geben Sie einen Teil des Namens oder der E-Mail-Adresse ein, und wählen Sie aus.
+no-such-user = muss die E-Mail-Adresse oder der Name genau eines Benutzers sein: Wählen Sie einen Vorschlag aus
+user-by-id = muss die ID eines Benutzers sein, da Sie keine Benutzer sehen dürfen
+pick-organization = Geben Sie einen Teil des Namens ein, und wählen Sie aus.
+organization-or-tenant = Geben Sie einen Teil des Namens ein, und wählen Sie aus. Leer: der gesamte Mandant.
+no-such-organization = muss der Name genau einer Organisation sein: Wählen Sie einen Vorschlag aus
+organization-by-id = muss die ID einer Organisation sein, da Sie keine Organisationen sehen dürfen
+organization-required = muss ausgewählt werden: Diese Rolle gilt nur in einer Organisation
+organization-refused = muss leer sein: Diese Rolle gilt nur im gesamten Mandanten
+role-missing = darf nicht leer sein
+no-such-role = muss der Name einer Rolle sein: Wählen Sie einen Vorschlag aus
+role-by-id = muss die ID einer Rolle sein, da Sie keine Rollen sehen dürfen
+one-more-role = Rolle hinzufügen
+search = Suchen
+filters = Filter
+filters-in-force = Aktive Filter
+remove-filter = Filter entfernen
+remove-all-filters = Alle Filter entfernen
+copy-link = Link kopieren
+link-not-copied = Nicht kopiert: Ihr Browser lässt es nicht zu. Kopieren Sie die Adresse der Seite.
 status = Status
-every-status = Every status
-pages = Pages
-previous = Previous
-next = Next
-page = Page
-of = of
+every-status = Jeder Status
+pages = Seiten
+previous = Zurück
+next = Weiter
+page = Seite
+of = von
 details = Details
-above = Above
-active = Active
-suspended = Suspended
-deleted = Deleted
-pending = Pending
-switched-on = On
-switched-off = Off
-created = Created
-changed = Changed
-since = Since
-until = until
-last-login = Last sign-in
-never = Never
-never-in-line = never
-suspend = Suspend
-reactivate = Reactivate
-delete = Delete
-restore = Restore
-remove = Remove
-revoke = Revoke
-sessions = Sessions
-this-session = this session
-last-used = Last used
-unknown-address = unknown address
-unknown-device = Unknown device
-acted-by = In it, another person acts as this user:
-end-session = End
-session-was-ended = The session has ended.
-copy = Copy
-copied = Copied
-not-copied = Not copied: your browser does not allow it. Mark the text and copy it.
-download = Download
-done = Done
-who-gains-and-loses = Who gains and who loses what
-what-you-gain = What you gain
-gains = Gains
-loses = Loses
-from-moment = from
-show-effects = Show the effects
-change-it = Change it
-go-back = Go back
-in-the-log = In the audit log
-all-about-it = all entries about it
-correlation = Correlation id
+above = Übergeordnet
+active = Aktiv
+suspended = Gesperrt
+deleted = Gelöscht
+pending = Ausstehend
+switched-on = Ein
+switched-off = Aus
+created = Erstellt
+changed = Geändert
+since = Seit
+until = bis
+last-login = Letzte Anmeldung
+never = Nie
+never-in-line = nie
+suspend = Sperren
+reactivate = Reaktivieren
+delete = Löschen
+restore = Wiederherstellen
+remove = Entfernen
+revoke = Widerrufen
+sessions = Sitzungen
+this-session = diese Sitzung
+last-used = Zuletzt verwendet
+unknown-address = unbekannte Adresse
+unknown-device = Unbekanntes Gerät
+acted-by = In dieser Sitzung handelt eine andere Person als dieser Benutzer:
+end-session = Beenden
+session-was-ended = Die Sitzung wurde beendet.
+copy = Kopieren
+copied = Kopiert
+not-copied = Nicht kopiert: Ihr Browser lässt es nicht zu. Markieren und kopieren Sie den Text.
+download = Herunterladen
+done = Fertig
+who-gains-and-loses = Wer was erhält und wer was verliert
+what-you-gain = Was Sie erhalten
+gains = Erhält
+loses = Verliert
+from-moment = ab
+show-effects = Auswirkungen anzeigen
+change-it = Ändern
+go-back = Zurück
+in-the-log = Im Prüfprotokoll
+all-about-it = alle Einträge dazu
+correlation = Korrelations-ID
 
 ## Why a user may do something, who may do it, and who holds which roles.
 
-access = Check access
-why-may-user = Why may a user do something?
-who-may = Who may do something?
-why-what = Choose a permission, and a user. The answer names the roles that give the permission.
-who-what = Choose a permission. The answer names all users who hold it, and why.
-user-or-you = User (empty for yourself)
-permission-hint = Its name, such as users:read, or words of its meaning
-only-elsewhere = Not in the whole tenant, but in these organizations
-in-whole-tenant = in the whole tenant
-only-whole-tenant = These users may do it in the whole tenant. Other users may do it in single organizations. The roles with this permission, each with all who hold it:
-no-such-permission = must be a permission: choose one that is offered, such as users:read
-several-permissions = means several permissions: choose one that is offered
-at-moment = At (UTC)
-ask = Ask
-allowed = Yes
-not-allowed = No
-allowed-because = Each of these roles is enough by itself:
-inherited = inherited from above
-page-of-user = All roles of this user
-because-of = Because of
-nobody-may = No user holds this permission there.
-who-holds = Who holds which roles?
-who-holds-what = Choose an organization, or leave it empty for the whole tenant. The answer names all users who hold roles there.
-held-here = Assigned here
-held-above = Inherited
-held-from = from
-no-role-here = None
-holds-more = Holds more roles than are shown here.
-no-role-holders = No user holds a role there.
-holders-what = Each role also counts in everything below its place. Users who are not active, and roles in organizations that are not active, are left out: they give nothing.
+access = Zugriff prüfen
+why-may-user = Warum darf ein Benutzer etwas?
+who-may = Wer darf etwas?
+why-what = Wählen Sie eine Berechtigung und einen Benutzer. Die Antwort nennt die Rollen, die die Berechtigung verleihen.
+who-what = Wählen Sie eine Berechtigung. Die Antwort nennt alle Benutzer, die sie haben, und den Grund.
+user-or-you = Benutzer (leer: Sie selbst)
+permission-hint = Der Name, zum Beispiel users:read, oder Wörter aus der Bedeutung
+only-elsewhere = Nicht im gesamten Mandanten, aber in diesen Organisationen
+in-whole-tenant = im gesamten Mandanten
+only-whole-tenant = Diese Benutzer dürfen es im gesamten Mandanten. Andere Benutzer dürfen es in einzelnen Organisationen. Die Rollen mit dieser Berechtigung, jeweils mit allen Inhabern:
+no-such-permission = muss eine Berechtigung sein: Wählen Sie einen Vorschlag aus, zum Beispiel users:read
+several-permissions = steht für mehrere Berechtigungen: Wählen Sie einen Vorschlag aus
+at-moment = Zeitpunkt (UTC)
+ask = Prüfen
+allowed = Ja
+not-allowed = Nein
+allowed-because = Jede dieser Rollen genügt für sich allein:
+inherited = von oben geerbt
+page-of-user = Alle Rollen dieses Benutzers
+because-of = Aufgrund von
+nobody-may = Dort hat kein Benutzer diese Berechtigung.
+who-holds = Wer hat welche Rollen?
+who-holds-what = Wählen Sie eine Organisation, oder lassen Sie das Feld für den gesamten Mandanten leer. Die Antwort nennt alle Benutzer, die dort Rollen haben.
+held-here = Hier zugewiesen
+held-above = Geerbt
+held-from = von
+no-role-here = Keine
+holds-more = Hat mehr Rollen, als hier angezeigt werden.
+no-role-holders = Dort hat kein Benutzer eine Rolle.
+holders-what = Jede Rolle gilt auch für alles unterhalb ihres Geltungsbereichs. Benutzer, die nicht aktiv sind, und Rollen in nicht aktiven Organisationen fehlen hier: Sie verleihen nichts.
 
 ## Access requests: a user asks for a role for a time, and others decide.
 
-access-requests = Access requests
-access-request = Access request
-access-requests-what = You ask for a role for a time. If others have to approve, they see what it lets you do and why you need it. The role ends by itself, and does not count for API keys, nor to decide about the access of others.
-own-requests = Mine
-requests-to-decide = To decide
-requests-in-force = In force
-all-requests = All
-no-own-requests = You have not asked for access.
-no-requests-to-decide = No request waits for your decision.
-no-requests-in-force = No access by a request is in force.
-no-request-matches = No access request matches.
-show-all-requests = Show all access requests
-requested-by = Asked by
-role-gone = a role that is gone
-yourself = you
-when = When
-request-approved = Approved
-request-in-force = In force
-request-ended = Ended
-request-denied = Refused
-request-cancelled = Cancelled
-request-lapsed = Lapsed
-lapses = lapses
-begins = begins
-ends = ends
-closed-on = closed
-cancelled-as-outdated = Cancelled by the service: the eligibility or the role has changed since, or an approval does not count any more. A new request may be possible.
-cancelled-as-not-eligible = Cancelled by the service: the person may not ask for this role there any more.
-cancelled-as-role-held = Cancelled by the service: the person holds this role there already, by other means.
-cancelled-as-user-suspended = Cancelled by the service: the person was suspended.
-cancelled-as-user-deleted = Cancelled by the service: the account of the person was deleted.
-ask-for-access = Ask for access
-nothing-to-ask-for = There is no role for which you may ask. An administrator of your tenant can let you ask for one.
-no-asking-as-another = You act as another user, and cannot ask for access in its name.
-at-most = At most
-approvals = Approvals
-has-open-request = You have an open request for this role there.
-open-request = Your open request
-ask-again = Ask again
-recorded-reason-hint = The audit log has it.
-request-reason-hint = Those who decide and the audit log see it.
+access-requests = Zugriffsanfragen
+access-request = Zugriffsanfrage
+access-requests-what = Sie beantragen eine Rolle auf Zeit. Müssen andere genehmigen, so sehen sie, was die Rolle erlaubt und wozu Sie sie brauchen. Die Rolle endet von selbst. Sie gilt weder für API-Schlüssel noch für Entscheidungen über den Zugriff anderer.
+own-requests = Eigene
+requests-to-decide = Zu entscheiden
+requests-in-force = In Kraft
+all-requests = Alle
+no-own-requests = Sie haben keinen Zugriff beantragt.
+no-requests-to-decide = Keine Anfrage wartet auf Ihre Entscheidung.
+no-requests-in-force = Zurzeit ist kein beantragter Zugriff in Kraft.
+no-request-matches = Keine passende Zugriffsanfrage.
+show-all-requests = Alle Zugriffsanfragen anzeigen
+requested-by = Beantragt von
+role-gone = eine nicht mehr vorhandene Rolle
+yourself = Sie
+when = Wann
+request-approved = Genehmigt
+request-in-force = In Kraft
+request-ended = Beendet
+request-denied = Abgelehnt
+request-cancelled = Zurückgezogen
+request-lapsed = Verfallen
+lapses = verfällt
+begins = beginnt
+ends = endet
+closed-on = geschlossen
+cancelled-as-outdated = Vom Dienst zurückgezogen: Das Anfragerecht oder die Rolle wurde inzwischen geändert, oder eine Genehmigung zählt nicht mehr. Eine neue Anfrage ist möglicherweise zulässig.
+cancelled-as-not-eligible = Vom Dienst zurückgezogen: Die Person darf diese Rolle dort nicht mehr beantragen.
+cancelled-as-role-held = Vom Dienst zurückgezogen: Die Person hat diese Rolle dort bereits auf anderem Weg.
+cancelled-as-user-suspended = Vom Dienst zurückgezogen: Die Person wurde gesperrt.
+cancelled-as-user-deleted = Vom Dienst zurückgezogen: Das Konto der Person wurde gelöscht.
+ask-for-access = Zugriff beantragen
+nothing-to-ask-for = Es gibt keine Rolle, die Sie beantragen dürfen. Ein Administrator Ihres Mandanten kann Ihnen das ermöglichen.
+no-asking-as-another = Sie handeln als anderer Benutzer und können in dessen Namen keinen Zugriff beantragen.
+at-most = Höchstens
+approvals = Genehmigungen
+has-open-request = Für diese Rolle haben Sie dort bereits eine offene Anfrage.
+open-request = Ihre offene Anfrage
+ask-again = Erneut beantragen
+recorded-reason-hint = Er steht im Prüfprotokoll.
+request-reason-hint = Die Entscheidenden sehen ihn; er steht auch im Prüfprotokoll.
 ticket = Ticket
-ticket-hint = What another system calls the reason, such as OPS-42
-begin-at = Begin at (UTC)
-begin-at-hint = Empty: as soon as it is approved. At most 30 days from now.
-begin-at-once-hint = Empty: at once. At most 30 days from now.
-send-request = Send the request
-request-sent = The request is sent.
-approval-saved = Your approval is saved. One more approval is needed.
-denial-saved = The request is refused.
-request-is-cancelled = The request is cancelled.
-access-has-ended = The access has ended, with everything that was given by it.
-request-changed-meanwhile = The request or its role has changed since you opened this page, so nothing is saved. Open the page again, and look at what the role gives now.
-cancelled-meanwhile = This request is cancelled, so nothing is saved.
-denied-meanwhile = This request is refused already, so nothing is saved.
-approved-meanwhile = This request is approved already, so nothing is saved.
-ended-meanwhile = The access by this request has ended, so nothing is saved.
-lapsed-meanwhile = This request has lapsed, so nothing is saved.
-for-time-in-line = for
-for-time = For
-who-decides = Who decides
-who-may-update-requests = those who may decide about access requests there
-asked = Asked
-begins-at = Begins
-not-before = Not before
-began-at = Began
-was-to-begin = Was to begin
-ends-at = Ends
-was-to-end = Was to end
-lapses-at = Lapses
-decisions = Decisions
-no-decisions = No person has decided yet.
-has-approved = Approved
-has-denied = Refused
-counts-no-more = does not count any more: the role has changed since
-approve-again = Your approval does not count any more: the role has changed since. Look at what the role gives now, and decide again.
-your-decision = Your decision
-approve = Approve
-deny = Refuse
-decision-reason-hint = The person who asks and the audit log see it.
-reason-of-end = Reason for the end
-cancel-request = Cancel the request
-cancel-request-what = Then it cannot be approved any more. A new request is possible.
-cancel-request-confirm = Yes, cancel this request
-end-access = End the access
-end-access-what = The role is lost at once, with everything that was given by it. It does not come back.
-end-access-confirm = Yes, end it now
-about-this-request = what was done about this request
-comes-to-nothing = This request cannot become effective any more: its eligibility has ended or allows less than was asked for, the person may not ask any more, or the person has the role already. It is cancelled as soon as a person decides about it.
-close-request = Close it
+ticket-hint = Die Bezeichnung des Anlasses in einem anderen System, zum Beispiel OPS-42
+begin-at = Beginn (UTC)
+begin-at-hint = Leer: sobald genehmigt. Spätestens in 30 Tagen.
+begin-at-once-hint = Leer: sofort. Spätestens in 30 Tagen.
+send-request = Anfrage senden
+request-sent = Die Anfrage ist gesendet.
+approval-saved = Ihre Genehmigung ist gespeichert. Eine weitere Genehmigung ist nötig.
+denial-saved = Die Anfrage ist abgelehnt.
+request-is-cancelled = Die Anfrage ist zurückgezogen.
+access-has-ended = Der Zugriff ist beendet, einschließlich allem, was damit vergeben wurde.
+request-changed-meanwhile = Die Anfrage oder ihre Rolle wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts gespeichert. Öffnen Sie die Seite erneut, und prüfen Sie, was die Rolle jetzt verleiht.
+cancelled-meanwhile = Diese Anfrage ist zurückgezogen; deshalb wurde nichts gespeichert.
+denied-meanwhile = Diese Anfrage ist bereits abgelehnt; deshalb wurde nichts gespeichert.
+approved-meanwhile = Diese Anfrage ist bereits genehmigt; deshalb wurde nichts gespeichert.
+ended-meanwhile = Der Zugriff aus dieser Anfrage ist beendet; deshalb wurde nichts gespeichert.
+lapsed-meanwhile = Diese Anfrage ist verfallen; deshalb wurde nichts gespeichert.
+for-time-in-line = für
+for-time = Dauer
+who-decides = Wer entscheidet
+who-may-update-requests = wer dort über Zugriffsanfragen entscheiden darf
+asked = Beantragt
+begins-at = Beginn
+not-before = Frühester Beginn
+began-at = Begonnen
+was-to-begin = Geplanter Beginn
+ends-at = Ende
+was-to-end = Geplantes Ende
+lapses-at = Verfällt
+decisions = Entscheidungen
+no-decisions = Es hat noch keine Person entschieden.
+has-approved = Genehmigt
+has-denied = Abgelehnt
+counts-no-more = zählt nicht mehr: Die Rolle wurde inzwischen geändert
+approve-again = Ihre Genehmigung zählt nicht mehr: Die Rolle wurde inzwischen geändert. Prüfen Sie, was die Rolle jetzt verleiht, und entscheiden Sie erneut.
+your-decision = Ihre Entscheidung
+approve = Genehmigen
+deny = Ablehnen
+decision-reason-hint = Die anfragende Person sieht ihn; er steht auch im Prüfprotokoll.
+reason-of-end = Grund für das Ende
+cancel-request = Anfrage zurückziehen
+cancel-request-what = Danach kann sie nicht mehr genehmigt werden. Eine neue Anfrage ist möglich.
+cancel-request-confirm = Ja, diese Anfrage zurückziehen
+end-access = Zugriff beenden
+end-access-what = Die Rolle geht sofort verloren, einschließlich allem, was damit vergeben wurde. Sie kommt nicht zurück.
+end-access-confirm = Ja, jetzt beenden
+about-this-request = was mit dieser Anfrage geschah
+comes-to-nothing = Diese Anfrage kann nicht mehr wirksam werden: Ihr Anfragerecht ist beendet oder erlaubt weniger als beantragt, die Person darf nicht mehr anfragen oder hat die Rolle bereits. Sie wird zurückgezogen, sobald eine Person über sie entscheidet.
+close-request = Schließen
 # Why a request cannot become effective now. A sentence follows.
-cannot-become-effective = It cannot become effective now:
-effects-unknown = What the role would give cannot be shown at this moment. Open the page again before you decide.
-access-for-a-time = Access for a time
-you = You
-by-access-request = by an access request
-of-request-what = An access request has given this role, or a person who held a role by one. It ends with the request.
+cannot-become-effective = Sie kann derzeit nicht wirksam werden:
+effects-unknown = Was die Rolle verleihen würde, lässt sich im Augenblick nicht anzeigen. Öffnen Sie die Seite erneut, bevor Sie entscheiden.
+access-for-a-time = Zugriff auf Zeit
+you = Sie
+by-access-request = durch eine Zugriffsanfrage
+of-request-what = Eine Zugriffsanfrage hat diese Rolle verliehen, oder eine Person, die durch eine solche Anfrage eine Rolle hatte. Sie endet mit der Anfrage.
 
 ## Access reviews.
 
-access-reviews = Access reviews
-new-review = New review
-begin-review = Begin the review
-review-what = A review lists the role assignments and the eligibilities of this moment. People decide about each of them whether it stays. Nothing changes before the review is completed.
-no-reviews = There is no such review.
-show-all-reviews = Show all reviews
-review-open = Open
-review-completed = Completed
-review-cancelled = Cancelled
-all-reviews = All
-due = Due
-late = late
-due-day = Due day
-due-hint = The review is due at the end of this day, in UTC. It stays open afterwards.
-review-name-hint = For example: Sales, spring
-progress = Progress
-decided = decided
-whole-tenant-option = The whole tenant
-where-hint = In an organization, the review is about the assignments in it and below it, and not about tenant-wide ones.
-search-organizations = Search organizations by name
-more-organizations = There are more. Type a part of the name to find another one.
-organizations-hidden = You may not see the organizations.
-which-roles = Which roles
-which-roles-hint = Without a choice, the review is about all roles.
-all-roles = all roles
-choice-hidden = You may not see the roles, so the review is about all of them.
-must-decide = must be to keep or to revoke
-about-users = Users
-begun = Begun
-closed = Closed
-overdue = The review is late.
-review-begun = The review has begun. Decide about each item.
-review-decided = The decision is saved.
-review-is-completed = The review is completed. Each item shows what became of it.
-review-is-cancelled = The review is cancelled. Nothing was revoked.
-items = Items
-all-items = All
-undecided = Undecided
-keep = Keep
-decision = Decision
-reason = Reason
-granted = Granted
+access-reviews = Zugriffsüberprüfungen
+new-review = Neue Überprüfung
+begin-review = Überprüfung beginnen
+review-what = Eine Überprüfung listet die Rollenzuweisungen und Anfragerechte auf, die es in diesem Augenblick gibt. Für jeden Posten wird entschieden, ob er bleibt. Bis zum Abschluss der Überprüfung ändert sich nichts.
+no-reviews = Es gibt keine solche Überprüfung.
+show-all-reviews = Alle Überprüfungen anzeigen
+review-open = Offen
+review-completed = Abgeschlossen
+review-cancelled = Abgebrochen
+all-reviews = Alle
+due = Fällig
+late = überfällig
+due-day = Fälligkeitstag
+due-hint = Die Überprüfung ist am Ende dieses Tages (UTC) fällig. Danach bleibt sie offen.
+review-name-hint = Zum Beispiel: Vertrieb, Frühjahr
+progress = Fortschritt
+decided = entschieden
+whole-tenant-option = Gesamter Mandant
+where-hint = In einer Organisation umfasst die Überprüfung die Zuweisungen in ihr und darunter, nicht aber die mandantenweiten.
+search-organizations = Organisationen nach Namen suchen
+more-organizations = Es gibt weitere. Geben Sie einen Teil des Namens ein, um eine andere zu finden.
+organizations-hidden = Sie dürfen die Organisationen nicht sehen.
+which-roles = Welche Rollen
+which-roles-hint = Ohne Auswahl umfasst die Überprüfung alle Rollen.
+all-roles = alle Rollen
+choice-hidden = Sie dürfen die Rollen nicht sehen; deshalb umfasst die Überprüfung alle.
+must-decide = muss „Behalten“ oder „Widerrufen“ sein
+about-users = Benutzer
+begun = Begonnen
+closed = Geschlossen
+overdue = Die Überprüfung ist überfällig.
+review-begun = Die Überprüfung hat begonnen. Entscheiden Sie über jeden Posten.
+review-decided = Die Entscheidung ist gespeichert.
+review-is-completed = Die Überprüfung ist abgeschlossen. Bei jedem Posten steht, was daraus geworden ist.
+review-is-cancelled = Die Überprüfung ist abgebrochen. Es wurde nichts widerrufen.
+items = Posten
+all-items = Alle
+undecided = Unentschieden
+keep = Behalten
+decision = Entscheidung
+reason = Grund
+granted = Vergeben
 # What the item of an eligibility says before the role.
-may-ask-for = may ask for
-eligible-since = Eligible since
-by = by
-by-the-service = by the service itself
-own-item = This is your own role, or one for which you may ask. Another person must decide about it.
-no-items = No role assignment and no eligibility is in the scope of this review. Cancel it, and begin one with another scope.
-no-item-matches = No item matches.
-show-all-items = Show all items
-as-csv = Download as CSV
-decision-saved = Saved:
-complete = Complete the review
-complete-confirm = Yes, complete it
-cancel-review = Cancel the review
-cancel-review-what = Nothing is revoked. The review and its decisions stay, and cannot be changed any more.
-cancel-confirm = Yes, cancel it
-decisions-hidden = You may see this review, and may not decide in it.
-outcome-kept = It stays.
-outcome-revoked = It is revoked.
-outcome-gone = It had ended before.
+may-ask-for = darf beantragen:
+eligible-since = Anfrageberechtigt seit
+by = durch
+by-the-service = durch den Dienst selbst
+own-item = Das ist Ihre eigene Rolle oder eine, die Sie beantragen dürfen. Darüber muss eine andere Person entscheiden.
+no-items = Diese Überprüfung umfasst weder eine Rollenzuweisung noch ein Anfragerecht. Brechen Sie sie ab, und beginnen Sie eine mit anderem Umfang.
+no-item-matches = Kein passender Posten.
+show-all-items = Alle Posten anzeigen
+as-csv = Als CSV herunterladen
+decision-saved = Gespeichert:
+complete = Überprüfung abschließen
+complete-confirm = Ja, abschließen
+cancel-review = Überprüfung abbrechen
+cancel-review-what = Es wird nichts widerrufen. Die Überprüfung und ihre Entscheidungen bleiben erhalten und können nicht mehr geändert werden.
+cancel-confirm = Ja, abbrechen
+decisions-hidden = Sie dürfen diese Überprüfung sehen, aber nicht darin entscheiden.
+outcome-kept = Bleibt bestehen.
+outcome-revoked = Widerrufen.
+outcome-gone = War bereits beendet.
 
 ## The own account: its password, its address, its second factors and its linked accounts.
 
-my-account = My account
-change-password = Change the password
-change-password-what = Your other sessions end.
-current-password = Current password
-new-password = New password
-password-changed = Your password is changed. Your other sessions have ended.
-change-email = Change the e-mail address
-change-email-what = We send a link to the new address. Your address changes when you open the link.
-new-email = New e-mail address
-email-link-sent = A link is on its way to the new address. Open it to change your address.
-send-verification = Send a link to verify the address
-verification-sent = A link is on its way to your address.
-end-other-sessions = End all other sessions
-no-other-sessions = You are not signed in anywhere else.
-other-sessions-ended = Your other sessions have ended.
-second-factors = Second factors
-factor-required = Your tenant requires a second factor. Set one up to use the other pages. Then sign in again if a page asks for it.
-factor-unused = Your tenant requires a second factor, and you have not used yours in this session. Use it to go on.
-use-factor = Use your second factor
-factor-required-soon = Your tenant requires a second factor. Set one up, or sign in again with the one that you have, before
-you-have-no-factors = Your password alone protects your account. Add an authenticator app or a passkey.
-authenticator = Authenticator app
+my-account = Mein Konto
+change-password = Passwort ändern
+change-password-what = Ihre anderen Sitzungen werden beendet.
+current-password = Aktuelles Passwort
+new-password = Neues Passwort
+password-changed = Ihr Passwort ist geändert. Ihre anderen Sitzungen sind beendet.
+change-email = E-Mail-Adresse ändern
+change-email-what = Wir senden einen Link an die neue Adresse. Ihre Adresse ändert sich, wenn Sie den Link öffnen.
+new-email = Neue E-Mail-Adresse
+email-link-sent = Ein Link ist an die neue Adresse unterwegs. Öffnen Sie ihn, um Ihre Adresse zu ändern.
+send-verification = Link zur Bestätigung der Adresse senden
+verification-sent = Ein Link ist an Ihre Adresse unterwegs.
+end-other-sessions = Alle anderen Sitzungen beenden
+no-other-sessions = Sie sind nirgendwo sonst angemeldet.
+other-sessions-ended = Ihre anderen Sitzungen sind beendet.
+second-factors = Zwei-Faktor-Anmeldung
+factor-required = Ihr Mandant verlangt einen zweiten Faktor. Richten Sie einen ein, um die anderen Seiten zu nutzen. Melden Sie sich danach erneut an, falls eine Seite dazu auffordert.
+factor-unused = Ihr Mandant verlangt einen zweiten Faktor, und Sie haben Ihren in dieser Sitzung noch nicht verwendet. Verwenden Sie ihn, um fortzufahren.
+use-factor = Zweiten Faktor verwenden
+factor-required-soon = Ihr Mandant verlangt einen zweiten Faktor. Richten Sie einen ein, oder melden Sie sich mit einem vorhandenen erneut an, und zwar vor
+you-have-no-factors = Ihr Konto ist nur durch Ihr Passwort geschützt. Fügen Sie eine Authenticator-App oder einen Passkey hinzu.
+authenticator = Authenticator-App
 passkey = Passkey
-rename = Rename
-rename-factor = Rename the factor
-add-authenticator = Add an authenticator app
-authenticator-what = An app on your phone shows a new code every 30 seconds. After your password, you type the code.
-authenticator-name-hint = Such as the name of the phone
+rename = Umbenennen
+rename-factor = Faktor umbenennen
+add-authenticator = Authenticator-App hinzufügen
+authenticator-what = Eine App auf Ihrem Telefon zeigt alle 30 Sekunden einen neuen Code. Nach Ihrem Passwort geben Sie diesen Code ein.
+authenticator-name-hint = Zum Beispiel der Name des Telefons
 # The label of the first code of an app; an error continues it.
 app-code = Code
-scan = Scan this code with your app:
-qr-code = QR code for your authenticator app. The secret is also below, as text.
-or-type = Or type this secret into your app:
-open-app = Open the app on this device
-confirm = Confirm
-add-passkey = Add a passkey
-passkey-what = Your device keeps the passkey, and asks for your finger, your face or a PIN. With it you sign in without a password.
-passkey-name = This device
-passkey-known = This device has a passkey of your account already.
-passkey-go-on = Your identity is confirmed. Add the passkey now.
-passkey-refused = The answer of the passkey is not accepted. Try again.
-factor-added = The factor is added. From now on, you sign in with it.
-factor-removed = The factor is removed.
-recovery-codes = Recovery codes
-recovery-codes-left = Codes that are left
-recovery-codes-once = They are shown only now: copy them before you leave this page. Keep them in a safe place. Each works once, in place of a second factor.
-new-codes = Get new codes
-new-codes-what = With new codes, the old ones stop working.
-linked-accounts = Linked accounts
-linked-what = With an account at one of these providers, you sign in without a password of this console.
-nothing-linked = No account is linked to yours.
-no-providers = Your tenant has no provider of accounts.
-linked-since = Linked
-account-linked = The account is linked. From now on, you can sign in with it.
-link-removed = The account is no longer linked to yours.
-return-late = It took too long to come back from the provider. Begin again.
-export-own = Download my data
-export-own-what = A page with everything that is held about you, and what the log has of you. The download is recorded.
+scan = Scannen Sie diesen Code mit Ihrer App:
+qr-code = QR-Code für Ihre Authenticator-App. Der geheime Schlüssel steht auch unten als Text.
+or-type = Oder geben Sie diesen geheimen Schlüssel in Ihre App ein:
+open-app = App auf diesem Gerät öffnen
+confirm = Bestätigen
+add-passkey = Passkey hinzufügen
+passkey-what = Ihr Gerät bewahrt den Passkey auf und fragt nach Fingerabdruck, Gesicht oder PIN. Damit melden Sie sich ohne Passwort an.
+passkey-name = Dieses Gerät
+passkey-known = Auf diesem Gerät gibt es bereits einen Passkey für Ihr Konto.
+passkey-go-on = Ihre Identität ist bestätigt. Fügen Sie jetzt den Passkey hinzu.
+passkey-refused = Die Antwort des Passkeys wird nicht akzeptiert. Versuchen Sie es erneut.
+factor-added = Der Faktor ist hinzugefügt. Ab jetzt melden Sie sich mit ihm an.
+factor-removed = Der Faktor ist entfernt.
+recovery-codes = Wiederherstellungscodes
+recovery-codes-left = Verbleibende Codes
+recovery-codes-once = Sie werden nur jetzt angezeigt: Kopieren Sie sie, bevor Sie diese Seite verlassen. Bewahren Sie sie sicher auf. Jeder Code funktioniert einmal anstelle eines zweiten Faktors.
+new-codes = Neue Codes anfordern
+new-codes-what = Mit den neuen Codes werden die alten ungültig.
+linked-accounts = Verknüpfte Konten
+linked-what = Mit einem Konto bei einem dieser Anbieter melden Sie sich ohne ein Passwort dieser Konsole an.
+nothing-linked = Mit Ihrem Konto ist kein anderes verknüpft.
+no-providers = Ihr Mandant hat keinen Identitätsanbieter.
+linked-since = Verknüpft
+account-linked = Das Konto ist verknüpft. Ab jetzt können Sie sich damit anmelden.
+link-removed = Das Konto ist nicht mehr mit Ihrem verknüpft.
+return-late = Die Rückkehr vom Anbieter hat zu lange gedauert. Beginnen Sie von vorn.
+export-own = Meine Daten herunterladen
+export-own-what = Eine Seite mit allem, was über Sie gespeichert ist und was das Protokoll über Sie enthält. Der Download wird protokolliert.
 
 ## Role assignments.
 
-assignment = Assignment
-assignments = Assignments
-assign = Assign
-assign-role = Assign a role
-every-role = Every role
-only-tenant = {" "}(whole tenant)
-only-organization = {" "}(in an organization)
-roles-unseen = You may not see roles: type the id of one.
-choose = Choose …
-held-at = Held at
-as-of = Held at (UTC)
-until-moment = Until (UTC)
-until-hint = Empty: no end.
-until-column = Until
-no-end = No end
-no-assignment-matches = No assignment matches.
-show-all-assignments = Show all assignments
-assigned-by = Assigned by
-the-service = the service
-not-in-force = not active, so the role gives nothing
-end-of-assignment = End
-revoke-what = The user loses the role at once. You first see what the user loses.
-role-assigned = The role is assigned.
-role-revoked = The role is revoked.
-end-changed = The end of the role is changed.
+assignment = Zuweisung
+assignments = Zuweisungen
+assign = Zuweisen
+assign-role = Rolle zuweisen
+every-role = Jede Rolle
+only-tenant = { " " }(gesamter Mandant)
+only-organization = { " " }(in einer Organisation)
+roles-unseen = Sie dürfen keine Rollen sehen: Geben Sie die ID einer Rolle ein.
+choose = Auswählen …
+held-at = Stand
+as-of = Stand (UTC)
+until-moment = Bis (UTC)
+until-hint = Leer: unbefristet.
+until-column = Bis
+no-end = Unbefristet
+no-assignment-matches = Keine passende Zuweisung.
+show-all-assignments = Alle Zuweisungen anzeigen
+assigned-by = Zugewiesen von
+the-service = dem Dienst
+not-in-force = nicht aktiv, daher verleiht die Rolle nichts
+end-of-assignment = Ende
+revoke-what = Der Benutzer verliert die Rolle sofort. Sie sehen zuerst, was er verliert.
+role-assigned = Die Rolle ist zugewiesen.
+role-revoked = Die Rolle ist widerrufen.
+end-changed = Das Ende der Rolle ist geändert.
 
 ## Attributes of users and organizations.
 
-attributes = Attributes
-other-attributes = Other attributes
-other-attributes-hint = A JSON object. What is left out here is removed.
-attribute = Attribute
-no-attribute = None
-attribute-value = Value of the attribute
-attribute-value-hint = The whole value, letter by letter; true or false for a choice
-not-set = not set
-must-be-any-number = must be a number
-user-attributes = Attributes of users
-user-attributes-hint = A list in JSON. Each definition has a key and a type (STRING, NUMBER, BOOLEAN, STRINGS or OBJECT), and may have searchable, personReads, personWrites and inToken.
-organization-attributes = Attributes of organizations
-organization-attributes-hint = A list in JSON. Each definition has a key and a type, and may have searchable.
-unregistered-attributes = Attributes without a definition
-has-no-field = is not an attribute that is defined
-must-be-definitions = must be a list of definitions in JSON
+attributes = Attribute
+other-attributes = Weitere Attribute
+other-attributes-hint = Ein JSON-Objekt. Was hier fehlt, wird entfernt.
+attribute = Attribut
+no-attribute = Keines
+attribute-value = Wert des Attributs
+attribute-value-hint = Der ganze Wert, Zeichen für Zeichen; true oder false bei einer Ja/Nein-Angabe
+not-set = nicht festgelegt
+must-be-any-number = muss eine Zahl sein
+user-attributes = Attribute von Benutzern
+user-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type (STRING, NUMBER, BOOLEAN, STRINGS oder OBJECT) und kann searchable, personReads, personWrites und inToken haben.
+organization-attributes = Attribute von Organisationen
+organization-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type und kann searchable haben.
+unregistered-attributes = Attribute ohne Definition
+has-no-field = ist kein definiertes Attribut
+must-be-definitions = muss eine Liste von Definitionen in JSON sein
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
-audit-log = Audit log
-audit-entry = Entry of the log
-entry-id = Id of the entry
-resource = About
-every-resource = Everything
-action = Action
-every-action = Every action
-from-day = From (day in UTC)
-until-day = Until (day in UTC)
-resource-id = Id of the resource
-about-which = About which one
-about-which-hint = Its id, or the e-mail address of a user
-acting-user = Acting user
-must-be-correlation = must be a correlation id
-only-the-user-itself = These are the changes of the user itself. What happened to sessions, roles, second factors and keys of the user is in the log without this filter.
-no-entry-matches = No entry matches.
-show-all-entries = Show all entries
-field = Field
-before = Before
-after = After
-field-added = added
-field-changed = changed
-field-removed = removed
+audit-log = Prüfprotokoll
+audit-entry = Protokolleintrag
+entry-id = ID des Eintrags
+resource = Betrifft
+every-resource = Alles
+action = Aktion
+every-action = Jede Aktion
+from-day = Von (Tag in UTC)
+until-day = Bis (Tag in UTC)
+resource-id = ID der Ressource
+about-which = Betroffene Ressource
+about-which-hint = Ihre ID oder die E-Mail-Adresse eines Benutzers
+acting-user = Handelnder Benutzer
+must-be-correlation = muss eine Korrelations-ID sein
+only-the-user-itself = Das sind die Änderungen am Benutzer selbst. Was mit Sitzungen, Rollen, zweiten Faktoren und Schlüsseln des Benutzers geschah, zeigt das Protokoll ohne diesen Filter.
+no-entry-matches = Kein passender Eintrag.
+show-all-entries = Alle Einträge anzeigen
+field = Feld
+before = Vorher
+after = Nachher
+field-added = hinzugefügt
+field-changed = geändert
+field-removed = entfernt
 # Both values are secrets.
-field-hidden = not shown
-field-same = unchanged
-redacted-value = Redacted: the log keeps no secrets.
-erased-value = Erased: the log no longer has this personal value.
-address = Address
-device = Device
-newest = Newest
-older = Older
-check = Check
-check-log = Check the log
-follow = Follow live
-service-acted = The service
-anonymous-acted = A person who was not signed in
+field-hidden = nicht angezeigt
+field-same = unverändert
+redacted-value = Geschwärzt: Das Protokoll enthält keine Geheimnisse.
+erased-value = Gelöscht: Das Protokoll enthält diesen personenbezogenen Wert nicht mehr.
+address = Adresse
+device = Gerät
+newest = Neueste
+older = Ältere
+check = Prüfen
+check-log = Protokoll prüfen
+follow = Live verfolgen
+service-acted = Der Dienst
+anonymous-acted = Eine nicht angemeldete Person
 
 ## Directories, their groups, and the roles that groups give.
 
-directories = Directories
-directories-what = By a directory, the identity provider of your company, such as Entra or Okta, writes its people and groups into this tenant, by SCIM 2.0: it makes users, changes them, suspends those who leave, and adds and removes the members of groups. It may do what its service account may do, and no more.
-no-directories = There is no directory yet.
-new-directory = New directory
-create-directory = Create the directory
-directory-created = The directory is created. Enter the address below and the API key at the provider.
-directory-without-key = The directory is created, but no API key could be made. Make one on the page of the service account.
-directory-removed = The directory is removed.
-directory-changed-meanwhile = The directory has changed since you opened this page, so nothing is changed. Open the page again first.
-about-this-directory = what was done to this directory
-by-its-account = what it did
-directory-settings = Settings of the directory
-last-request = Last request
-adopts = Takes over users
-refused = Refused
-yes = yes
-no = no
-no-provider = None: people sign in by other means
-provider-of-directory-hint = The provider by which the users of the directory sign in. To choose one takes all permissions.
-providers-hidden = You may not see the identity providers.
-adopt = Take over users who have an address of the directory
-adopt-warning = From then on, the directory changes, suspends and deletes users who exist already. It takes over only people whose address is in a verified domain, and who may do nothing that its service account may not do.
-new-account = A new one, with an API key that is shown once
-account-with-new-key = One that exists, with a new API key that is shown once
-account-with-key = One that exists, with an API key that you have
-account-that-exists = Service account that exists
-pick-account = Type a part of the name, and choose. It is active and has no other directory.
-no-such-account = must be the name of one active service account: choose one that is offered
-account-by-id = must be the id of a service account, because you may not see users
-role-of-account = Role of the service account
-role-of-account-hint = For a new key. The account gets this role in the whole tenant, and the key gets its permissions: users:* for users, and role-assignments:create and role-assignments:delete for groups that give roles. A group gives only roles whose permissions the account holds.
-role-in-whole-tenant = must be a role that can be held in the whole tenant
-role-without-permissions = must be a role that has permissions
-last-day-of-key = Last day of the key (in UTC)
-key-must-be-later = must not be in the past
-key-must-be-earlier = must be at most 365 days from now
-key-of-directory = API key of the directory
-key-of-directory-once = Copy the key now, and enter it at the provider. It is not shown again. The next page has the address.
-enter-at-provider = What to enter at the provider
-scim-url = Address (SCIM 2.0)
-keys-of-account = The provider sends an API key of the service account with each request. Its keys are on its page:
+directories = Verzeichnisse
+directories-what = Über ein Verzeichnis schreibt der Identitätsanbieter Ihres Unternehmens, etwa Entra oder Okta, seine Personen und Gruppen per SCIM 2.0 in diesen Mandanten: Es legt Benutzer an, ändert sie, sperrt ausgeschiedene und pflegt die Mitglieder von Gruppen. Es darf nur, was sein Dienstkonto darf.
+no-directories = Es gibt noch kein Verzeichnis.
+new-directory = Neues Verzeichnis
+create-directory = Verzeichnis anlegen
+directory-created = Das Verzeichnis ist angelegt. Tragen Sie die Adresse unten und den API-Schlüssel beim Anbieter ein.
+directory-without-key = Das Verzeichnis ist angelegt, aber es konnte kein API-Schlüssel erstellt werden. Erstellen Sie einen auf der Seite des Dienstkontos.
+directory-removed = Das Verzeichnis ist entfernt.
+directory-changed-meanwhile = Das Verzeichnis wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
+about-this-directory = was mit diesem Verzeichnis geschah
+by-its-account = was es getan hat
+directory-settings = Einstellungen des Verzeichnisses
+last-request = Letzte Anforderung
+adopts = Übernimmt Benutzer
+refused = Abgelehnt
+yes = ja
+no = nein
+no-provider = Keiner: Personen melden sich auf anderem Weg an
+provider-of-directory-hint = Der Anbieter, über den sich die Benutzer des Verzeichnisses anmelden. Für die Auswahl sind alle Berechtigungen nötig.
+providers-hidden = Sie dürfen die Identitätsanbieter nicht sehen.
+adopt = Benutzer übernehmen, die eine Adresse des Verzeichnisses haben
+adopt-warning = Von da an ändert, sperrt und löscht das Verzeichnis auch bereits vorhandene Benutzer. Es übernimmt nur Personen, deren Adresse zu einer bestätigten Domain gehört und die nicht mehr dürfen als sein Dienstkonto.
+new-account = Ein neues, mit einem API-Schlüssel, der einmal angezeigt wird
+account-with-new-key = Ein vorhandenes, mit einem neuen API-Schlüssel, der einmal angezeigt wird
+account-with-key = Ein vorhandenes, mit einem API-Schlüssel, den Sie haben
+account-that-exists = Vorhandenes Dienstkonto
+pick-account = Geben Sie einen Teil des Namens ein, und wählen Sie aus. Es muss aktiv sein und darf kein anderes Verzeichnis haben.
+no-such-account = muss der Name genau eines aktiven Dienstkontos sein: Wählen Sie einen Vorschlag aus
+account-by-id = muss die ID eines Dienstkontos sein, da Sie keine Benutzer sehen dürfen
+role-of-account = Rolle des Dienstkontos
+role-of-account-hint = Für einen neuen Schlüssel. Das Konto erhält diese Rolle im gesamten Mandanten, und der Schlüssel erhält ihre Berechtigungen: users:* für Benutzer sowie role-assignments:create und role-assignments:delete für Gruppen, die Rollen verleihen. Eine Gruppe verleiht nur Rollen, deren Berechtigungen das Konto hat.
+role-in-whole-tenant = muss eine Rolle sein, die im gesamten Mandanten gelten kann
+role-without-permissions = muss eine Rolle mit Berechtigungen sein
+last-day-of-key = Letzter Tag des Schlüssels (in UTC)
+key-must-be-later = darf nicht in der Vergangenheit liegen
+key-must-be-earlier = darf höchstens 365 Tage in der Zukunft liegen
+key-of-directory = API-Schlüssel des Verzeichnisses
+key-of-directory-once = Kopieren Sie den Schlüssel jetzt, und tragen Sie ihn beim Anbieter ein. Er wird nicht noch einmal angezeigt. Die Adresse steht auf der nächsten Seite.
+enter-at-provider = Beim Anbieter einzutragen
+scim-url = Adresse (SCIM 2.0)
+keys-of-account = Der Anbieter sendet mit jeder Anforderung einen API-Schlüssel des Dienstkontos. Dessen Schlüssel stehen auf seiner Seite:
 entra = Microsoft Entra ID
-entra-what = Make an application that is not in the gallery, and enter these under Provisioning. Let objectId become externalId, in place of mailNickname. Assign one person and one group first, and look here at what arrived.
+entra-what = Legen Sie eine Anwendung außerhalb des Katalogs an, und tragen Sie diese Werte unter „Bereitstellung“ ein. Ordnen Sie externalId statt mailNickname die objectId zu. Weisen Sie zunächst eine Person und eine Gruppe zu, und sehen Sie hier nach, was angekommen ist.
 okta = Okta
-okta-what = Set Provisioning to SCIM in the application, and enter these under Integration. Choose to push new users, profile updates and groups.
-what-arrived = What arrived last
-nothing-arrived = No request has arrived yet. After you have entered the address and the key, test the connection at the provider.
-no-refusals = None of its requests was refused.
-refusals-what = The newest 20 requests that were refused, newest first.
-request = Request
-why = Why
-time = Time
-users-of-directory = Its users
-keep-users = They stay as they are
-suspend-users = Those who are active are suspended
-remove-directory-what = The users stay, and belong to no directory. The roles that its groups gave end. The service account stays, with its keys. You first see who loses what.
-remove-directory = Remove the directory
-removal-keeps = The users of the directory stay as they are, except for the roles that its groups gave.
-removal-suspends = The users of the directory who are active are suspended, and can no longer sign in.
-groups = Groups
-group = Group
-groups-what = The directory makes groups, and adds and removes their members. A group gives nothing, whatever its name is, until you give it roles.
-no-groups = The directory has sent no group yet.
-no-group-matches = No group matches.
-show-all-groups = Show all groups
-search-groups-hint = A part of the name
-group-members = Members
-group-grants = Roles of its members
-no-grants = none
-group-gives-nothing = The group gives no role.
-group-grants-hint = Each member holds these roles as long as the directory leaves it in the group, and new members get them. An empty row counts for nothing. You see first who gains and who loses what.
-group-grants-note = Users whom the directory adds to the group later get these roles, too.
-group-changed-meanwhile = The group has changed since you opened this page, so nothing is changed. Open the page again first.
-about-this-group = what was done to this group
-by-a-group = by a group of a directory
-of-group-what = A group of a directory gives this role. It ends when the directory removes the user from the group, or when the roles of the group change.
-given = Given
+okta-what = Stellen Sie in der Anwendung unter „Provisioning“ SCIM ein, und tragen Sie diese Werte unter „Integration“ ein. Lassen Sie neue Benutzer, Profiländerungen und Gruppen übertragen.
+what-arrived = Zuletzt eingegangen
+nothing-arrived = Es ist noch keine Anforderung eingegangen. Wenn Sie Adresse und Schlüssel eingetragen haben, testen Sie die Verbindung beim Anbieter.
+no-refusals = Keine seiner Anforderungen wurde abgelehnt.
+refusals-what = Die neuesten 20 abgelehnten Anforderungen, die neueste zuerst.
+request = Anforderung
+why = Grund
+time = Zeit
+users-of-directory = Seine Benutzer
+keep-users = Sie bleiben, wie sie sind
+suspend-users = Die aktiven werden gesperrt
+remove-directory-what = Die Benutzer bleiben und gehören zu keinem Verzeichnis mehr. Die Rollen, die seine Gruppen verliehen haben, enden. Das Dienstkonto bleibt samt seinen Schlüsseln. Sie sehen zuerst, wer was verliert.
+remove-directory = Verzeichnis entfernen
+removal-keeps = Die Benutzer des Verzeichnisses bleiben, wie sie sind, außer bei den Rollen, die seine Gruppen verliehen haben.
+removal-suspends = Die aktiven Benutzer des Verzeichnisses werden gesperrt und können sich nicht mehr anmelden.
+groups = Gruppen
+group = Gruppe
+groups-what = Das Verzeichnis legt Gruppen an und pflegt ihre Mitglieder. Eine Gruppe verleiht nichts, wie auch immer sie heißt, bis Sie ihr Rollen geben.
+no-groups = Das Verzeichnis hat noch keine Gruppe gesendet.
+no-group-matches = Keine passende Gruppe.
+show-all-groups = Alle Gruppen anzeigen
+search-groups-hint = Ein Teil des Namens
+group-members = Mitglieder
+group-grants = Rollen ihrer Mitglieder
+no-grants = keine
+group-gives-nothing = Die Gruppe verleiht keine Rolle.
+group-grants-hint = Jedes Mitglied hat diese Rollen, solange das Verzeichnis es in der Gruppe lässt; neue Mitglieder erhalten sie ebenfalls. Leere Zeilen zählen nicht. Sie sehen zuerst, wer was erhält und wer was verliert.
+group-grants-note = Auch Benutzer, die das Verzeichnis später in die Gruppe aufnimmt, erhalten diese Rollen.
+group-changed-meanwhile = Die Gruppe wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
+about-this-group = was mit dieser Gruppe geschah
+by-a-group = durch eine Gruppe eines Verzeichnisses
+of-group-what = Eine Gruppe eines Verzeichnisses verleiht diese Rolle. Sie endet, wenn das Verzeichnis den Benutzer aus der Gruppe entfernt oder wenn sich die Rollen der Gruppe ändern.
+given = Verliehen
 
 ## Domains.
 
 domains = Domains
 domain = Domain
-domains-what = A domain proves which e-mail addresses are those of your tenant. Identity providers speak for the people in it.
-no-domains = There is no domain yet.
-new-domain = New domain
-add-domain = Add the domain
-domain-hint = Such as example.com. A subdomain is a domain of its own.
-domain-verified = Verified
-verified-at = Verified at
-checked-at = Checked at
-domain-added = The domain is added. Publish the record below, and check it.
-domain-is-verified = The record was found. The domain is verified.
-domain-removed = The domain is removed.
-about-this-domain = what was done to this domain
-record = Record to publish
-record-what = Publish this record in the DNS of the domain, and leave it there. It is looked for again each day.
-record-type = Type
-record-value = Value
-record-not-needed = The operator has verified this domain. It needs no record.
-record-absent = The record is absent. After seven days without it, the domain is pending again. Absent since
-check-record = Check the record now
-remove-domain-what = Another tenant can verify it at once. A domain that an identity provider names cannot be removed.
-remove-domain-confirm = Yes, remove this domain
+domains-what = Eine Domain weist nach, welche E-Mail-Adressen zu Ihrem Mandanten gehören. Identitätsanbieter sprechen für die Personen in ihr.
+no-domains = Es gibt noch keine Domain.
+new-domain = Neue Domain
+add-domain = Domain hinzufügen
+domain-hint = Zum Beispiel example.com. Eine Subdomain ist eine eigene Domain.
+domain-verified = Bestätigt
+verified-at = Bestätigt am
+checked-at = Geprüft am
+domain-added = Die Domain ist hinzugefügt. Veröffentlichen Sie den Eintrag unten, und lassen Sie ihn prüfen.
+domain-is-verified = Der Eintrag wurde gefunden. Die Domain ist bestätigt.
+domain-removed = Die Domain ist entfernt.
+about-this-domain = was mit dieser Domain geschah
+record = Zu veröffentlichender Eintrag
+record-what = Veröffentlichen Sie diesen Eintrag im DNS der Domain, und lassen Sie ihn dort stehen. Er wird täglich geprüft.
+record-type = Typ
+record-value = Wert
+record-not-needed = Der Betreiber hat diese Domain bestätigt. Sie braucht keinen Eintrag.
+record-absent = Der Eintrag fehlt. Nach sieben Tagen ohne ihn gilt die Domain wieder als ausstehend. Er fehlt seit
+check-record = Eintrag jetzt prüfen
+remove-domain-what = Ein anderer Mandant kann sie sofort bestätigen. Eine Domain, die ein Identitätsanbieter nennt, kann nicht entfernt werden.
+remove-domain-confirm = Ja, diese Domain entfernen
 
 ## Eligibilities: who may ask for which role.
 
-eligibilities = Eligibilities
-eligibility = Eligibility
-eligibilities-what = An eligibility lets a user, or the holders of a role, ask for a role for a time. It gives nothing by itself. You need what the role permits yourself.
-new-eligibility = New eligibility
-create-eligibility = Create the eligibility
-create-first-eligibility = Create the first eligibility
-no-eligibilities = There is no eligibility yet.
-eligibility-created = The eligibility is created.
-eligibility-removed = The eligibility is removed. What was asked for by it and has begun goes on.
-eligibility-changed-meanwhile = The eligibility has changed since you opened this page, so nothing is changed. Open the page again first.
-who-may-ask = Who may ask
-who-may-ask-hint = Choose one of the two. Of a role, those holders may ask who hold it in that place or above it. Example: by an eligibility for the whole tenant, a user who holds the role in one organization only cannot ask.
-held-role = Holders of the role
-eligible-missing = must be chosen, or else a role whose holders may ask
-can-ask-now = Can ask now
-can-decide-now = Can decide now
-deciders-verify = Messages to persons who have not verified their e-mail address can come late, up to an hour.
-eligibility-has-ended = This eligibility has ended: no user can ask by it.
-user-cannot-ask = The user cannot ask now, because its account is not active.
-too-few-decide = Too few users can decide now, so no request can get its approvals. No user decides about its own request.
-eligible-twice = must be empty if a user is chosen
-asked-role = Role to ask for
-longest = For how long at most
-approver-role = Role of those who decide
-approver-role-hint = Its holders in that place or above it decide. Empty: those who may decide about access requests there.
-expiry-hint = Empty: no end. Access that begins before ends then at the latest. If you change this later, access that has begun keeps its end.
-change-eligibility-what = Requests that wait and ask for more than is allowed then are cancelled as soon as a person decides about them, or when they would begin. Access that has begun goes on until its own end.
-remove-eligibility-what = No user can ask by it any more. Requests that wait are cancelled as soon as a person decides about them, or when they would begin. Access that has begun goes on until its own end.
-remove-eligibility-confirm = Yes, remove this eligibility
-about-this-eligibility = what was done to this eligibility
+eligibilities = Anfragerechte
+eligibility = Anfragerecht
+eligibilities-what = Ein Anfragerecht erlaubt einem Benutzer oder den Inhabern einer Rolle, eine Rolle auf Zeit zu beantragen. Für sich allein verleiht es nichts. Was die Rolle erlaubt, müssen Sie selbst dürfen.
+new-eligibility = Neues Anfragerecht
+create-eligibility = Anfragerecht anlegen
+create-first-eligibility = Erstes Anfragerecht anlegen
+no-eligibilities = Es gibt noch kein Anfragerecht.
+eligibility-created = Das Anfragerecht ist angelegt.
+eligibility-removed = Das Anfragerecht ist entfernt. Bereits begonnener Zugriff läuft weiter.
+eligibility-changed-meanwhile = Das Anfragerecht wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
+who-may-ask = Wer anfragen darf
+who-may-ask-hint = Wählen Sie eines von beiden. Bei einer Rolle dürfen deren Inhaber anfragen, die sie in diesem Geltungsbereich oder darüber haben. Beispiel: Bei einem Anfragerecht für den gesamten Mandanten kann ein Benutzer nicht anfragen, der die Rolle nur in einer Organisation hat.
+held-role = Inhaber der Rolle
+eligible-missing = muss ausgewählt werden, oder aber eine Rolle, deren Inhaber anfragen dürfen
+can-ask-now = Können jetzt anfragen
+can-decide-now = Können jetzt entscheiden
+deciders-verify = Nachrichten an Personen mit unbestätigter E-Mail-Adresse können bis zu einer Stunde später ankommen.
+eligibility-has-ended = Dieses Anfragerecht ist beendet: Kein Benutzer kann es mehr nutzen.
+user-cannot-ask = Der Benutzer kann derzeit nicht anfragen, da sein Konto nicht aktiv ist.
+too-few-decide = Zurzeit können zu wenige Benutzer entscheiden; deshalb kann keine Anfrage ihre Genehmigungen erhalten. Kein Benutzer entscheidet über seine eigene Anfrage.
+eligible-twice = muss leer sein, wenn ein Benutzer ausgewählt ist
+asked-role = Zu beantragende Rolle
+longest = Höchstdauer
+approver-role = Rolle der Entscheidenden
+approver-role-hint = Ihre Inhaber in diesem Geltungsbereich oder darüber entscheiden. Leer: wer dort über Zugriffsanfragen entscheiden darf.
+expiry-hint = Leer: unbefristet. Zugriff, der vorher beginnt, endet dann spätestens. Wenn Sie das später ändern, behält begonnener Zugriff sein Ende.
+change-eligibility-what = Wartende Anfragen, die dann über das Erlaubte hinausgehen, werden zurückgezogen, sobald eine Person über sie entscheidet oder sie beginnen würden. Begonnener Zugriff läuft bis zu seinem eigenen Ende weiter.
+remove-eligibility-what = Kein Benutzer kann es mehr nutzen. Wartende Anfragen werden zurückgezogen, sobald eine Person über sie entscheidet oder sie beginnen würden. Begonnener Zugriff läuft bis zu seinem eigenen Ende weiter.
+remove-eligibility-confirm = Ja, dieses Anfragerecht entfernen
+about-this-eligibility = was mit diesem Anfragerecht geschah
 
 ## Find: its texts, and the words by which pages of the console are found.
 
-find = Find
-find-what = What are you looking for?
-find-hint = A part of the name of a page, a user, a role or an organization, or an id, also of an entry of the log
-close-find = Close
-results = Results
-pages-of-console = Pages of the console
+find = Suchen
+find-what = Wonach suchen Sie?
+find-hint = Ein Teil des Namens einer Seite, eines Benutzers, einer Rolle oder einer Organisation, oder eine ID, auch die eines Protokolleintrags
+close-find = Schließen
+results = Ergebnisse
+pages-of-console = Seiten der Konsole
 
 ## Identity providers.
 
-identity-providers = Identity providers
-identity-provider = Identity provider
-identity-providers-what = By an identity provider, such as Entra, Okta, Google or Keycloak, people sign in with the accounts that they have.
-no-identity-providers = There is no identity provider yet.
-new-identity-provider = New identity provider
-create-identity-provider = Create the identity provider
-identity-provider-created = The identity provider is created. Register the addresses below at the provider.
-identity-provider-removed = The identity provider is removed.
-identity-provider-changed-meanwhile = The identity provider has changed since you opened this page, so nothing is changed. Open the page again first.
-about-this-identity-provider = what was done to this identity provider
-identity-provider-read-only = You may see this identity provider, and may not change it.
-provider-settings = Settings of the provider
-issuer = Issuer
-issuer-hint = Such as https://login.example.com, to the letter as the provider names itself.
-client-id = Client id
-client-id-hint = How the provider names this service
-client-secret = Client secret
-client-secret-hint = Leave it empty if the provider gives none. It is never shown again.
-client-secret-kept = It is never shown. Leave it empty to keep the secret that is stored.
-remove-secret = Remove the secret
-secret-and-removed = must be empty if the secret is to be removed
+identity-providers = Identitätsanbieter
+identity-provider = Identitätsanbieter
+identity-providers-what = Über einen Identitätsanbieter wie Entra, Okta, Google oder Keycloak melden sich Personen mit den Konten an, die sie bereits haben.
+no-identity-providers = Es gibt noch keinen Identitätsanbieter.
+new-identity-provider = Neuer Identitätsanbieter
+create-identity-provider = Identitätsanbieter anlegen
+identity-provider-created = Der Identitätsanbieter ist angelegt. Registrieren Sie die Adressen unten beim Anbieter.
+identity-provider-removed = Der Identitätsanbieter ist entfernt.
+identity-provider-changed-meanwhile = Der Identitätsanbieter wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
+about-this-identity-provider = was mit diesem Identitätsanbieter geschah
+identity-provider-read-only = Sie dürfen diesen Identitätsanbieter sehen, aber nicht ändern.
+provider-settings = Einstellungen des Anbieters
+issuer = Aussteller
+issuer-hint = Zum Beispiel https://login.example.com, genau so, wie der Anbieter sich selbst nennt.
+client-id = Client-ID
+client-id-hint = Wie der Anbieter diesen Dienst nennt
+client-secret = Client-Geheimnis
+client-secret-hint = Leer lassen, wenn der Anbieter keines vergibt. Es wird nie wieder angezeigt.
+client-secret-kept = Es wird nie angezeigt. Leer lassen, um das gespeicherte Geheimnis zu behalten.
+remove-secret = Geheimnis entfernen
+secret-and-removed = muss leer sein, wenn das Geheimnis entfernt werden soll
 scopes = Scopes
-scopes-hint = What the provider is asked for, with spaces between them. One of them is openid.
-provider-domains-hint = The provider speaks for the people in these domains. A pending domain has no effect.
-provider-needs-domain = The tenant has no domain.
-domains-hidden = You may not see the domains.
-trusts-email = An e-mail address counts as verified, although the provider does not say so
-subject-claim = What names a person
-provisioning = Accounts of people who sign in for the first time
-provided-roles = Roles of new users
-provided-roles-hint = The users that the provider makes get these roles. An empty row counts for nothing. No role may have all permissions.
-factor-is-trusted = A second factor at the provider counts here
-provider-enabled = People sign in by it
-addresses = Addresses of this service
-addresses-what = Register these addresses at the provider.
+scopes-hint = Was beim Anbieter angefordert wird, durch Leerzeichen getrennt. Eines davon ist openid.
+provider-domains-hint = Der Anbieter spricht für die Personen in diesen Domains. Eine ausstehende Domain hat keine Wirkung.
+provider-needs-domain = Der Mandant hat keine Domain.
+domains-hidden = Sie dürfen die Domains nicht sehen.
+trusts-email = Eine E-Mail-Adresse gilt als bestätigt, auch wenn der Anbieter das nicht angibt
+subject-claim = Woran eine Person erkannt wird
+provisioning = Konten von Personen, die sich zum ersten Mal anmelden
+provided-roles = Rollen neuer Benutzer
+provided-roles-hint = Die Benutzer, die über den Anbieter entstehen, erhalten diese Rollen. Leere Zeilen zählen nicht. Keine Rolle darf alle Berechtigungen haben.
+factor-is-trusted = Ein zweiter Faktor beim Anbieter zählt hier
+provider-enabled = Die Anmeldung über ihn ist möglich
+addresses = Adressen dieses Dienstes
+addresses-what = Registrieren Sie diese Adressen beim Anbieter.
 callback-url = Callback
-logout-url = Back-channel logout
-federation-off = This installation reaches no identity providers. The operator can turn federation on.
-remove-provider-what = Linked persons cannot sign in by it any more, and their links are removed. Sessions go on.
-remove-provider-confirm = Yes, remove this identity provider
+logout-url = Back-Channel-Logout
+federation-off = Diese Installation erreicht keine Identitätsanbieter. Der Betreiber kann die Föderation einschalten.
+remove-provider-what = Verknüpfte Personen können sich nicht mehr über ihn anmelden, und ihre Verknüpfungen werden entfernt. Sitzungen laufen weiter.
+remove-provider-confirm = Ja, diesen Identitätsanbieter entfernen
 
 ## The import of users.
 
-import = Import
-import-users = Import users
-import-what = Creates users from a CSV file, such as one that Excel saves. First check the file: nothing is saved. Then import it. Rows with errors are left out.
-import-columns = The first line names the columns, in any order:
-import-template = Download an empty file with this line
-import-example = Each person is a line below it, for example:
-import-invites = Each person gets an invitation by e-mail: a link that works for 7 days, with which the person chooses a password. The person gets no role.
-import-hashes = To take over users of another system with their passwords, add these columns:
-import-hash-formats = A row with the hash of a password creates a user at once. The hash is as the other system stored it: Argon2 or PBKDF2 that costs little to verify. The operator imports the others, such as bcrypt. The status is ACTIVE or SUSPENDED; without it, ACTIVE.
-import-format = Columns
-format-csv = those above
-format-aspnet = of the table AspNetUsers of ASP.NET Identity
-import-format-hint = The operator imports the files of Keycloak, Auth0, Firebase, Django and Devise, and expensive hashes, roles and groups, by a command.
-row-left-out = Left out:
-row-of-operator = can only be imported by the operator
-csv-file = CSV file
-csv-text = Or paste its text
-csv-hint = Keep this page open until the import has ended. If you leave it, the rows after the last one shown are not imported. Then import the file again: people who are users or invited already are refused, and stay as they are.
-import-check = Check
-import-run = Import
-import-result = Result of each row
-import-progress = { $done } of { $total } rows
-import-checked = Users that can be created: { $created }. People who can be invited: { $invited }. Rows with errors: { $bad }.
-import-done = Users that were created: { $created }. People who were invited: { $invited }. Rows that were refused: { $bad }.
-import-empty = Choose a file, or paste its text: a line with the names of the columns, and rows.
-file-changed = The file has changed. Choose it again, and check it.
-file-not-utf8 = The file is not in UTF-8. In Excel, save it as “CSV UTF-8”.
-connection-lost = The server does not answer.
-check-not-done = Nothing was checked.
-check-not-whole = Only the rows below were checked. Check again.
-import-not-done = Nothing was imported.
-import-not-whole = Only the rows below were imported. Import again: rows that are done are refused, and stay as they are.
-import-stopped = The import has stopped here.
-line = Line
-result = Result
-the-file = The file
-too-many-rows = has too many rows for one form; the maximum is
-row-valid = can be created
-row-created = created
-row-invitable = can be invited
-row-invited = invited
-row-needs-mail = A row without passwordHash invites the person by e-mail, and this installation sends no mail. The operator can set IAM_SMTP_URL or IAM_MAIL_DIR.
-row-attributes-need-hash = must be empty in a row without passwordHash
-row-only-active = must be empty or ACTIVE in a row without passwordHash
-row-not-tried = not imported
-row-repeated = A row before it has the same e-mail address.
+import = Importieren
+import-users = Benutzer importieren
+import-what = Legt Benutzer aus einer CSV-Datei an, wie sie zum Beispiel Excel speichert. Prüfen Sie die Datei zuerst: Dabei wird nichts gespeichert. Importieren Sie sie danach. Zeilen mit Fehlern werden ausgelassen.
+import-columns = Die erste Zeile nennt die Spalten, in beliebiger Reihenfolge:
+import-template = Leere Datei mit dieser Zeile herunterladen
+import-example = Darunter steht je Person eine Zeile, zum Beispiel:
+import-invites = Jede Person erhält per E-Mail eine Einladung: einen Link, der 7 Tage gilt und mit dem sie ein Passwort wählt. Sie erhält keine Rolle.
+import-hashes = Um Benutzer eines anderen Systems mit ihren Passwörtern zu übernehmen, ergänzen Sie diese Spalten:
+import-hash-formats = Eine Zeile mit dem Hash eines Passworts legt sofort einen Benutzer an. Der Hash ist der des anderen Systems: Argon2 oder PBKDF2 mit geringem Prüfaufwand. Andere, etwa bcrypt, importiert der Betreiber. Der status ist ACTIVE oder SUSPENDED; ohne Angabe ACTIVE.
+import-format = Spalten
+format-csv = die oben genannten
+format-aspnet = die der Tabelle AspNetUsers von ASP.NET Identity
+import-format-hint = Dateien von Keycloak, Auth0, Firebase, Django und Devise sowie aufwendige Hashes, Rollen und Gruppen importiert der Betreiber mit einem Befehl.
+row-left-out = Ausgelassen:
+row-of-operator = kann nur der Betreiber importieren
+csv-file = CSV-Datei
+csv-text = Oder den Text einfügen
+csv-hint = Lassen Sie diese Seite geöffnet, bis der Import beendet ist. Wenn Sie sie verlassen, werden die Zeilen nach der letzten angezeigten nicht importiert. Importieren Sie die Datei dann erneut: Bereits vorhandene oder eingeladene Personen werden abgelehnt und bleiben unverändert.
+import-check = Prüfen
+import-run = Importieren
+import-result = Ergebnis jeder Zeile
+import-progress = { $done } von { $total } Zeilen
+import-checked = Benutzer, die angelegt werden können: { $created }. Personen, die eingeladen werden können: { $invited }. Zeilen mit Fehlern: { $bad }.
+import-done = Angelegte Benutzer: { $created }. Eingeladene Personen: { $invited }. Abgelehnte Zeilen: { $bad }.
+import-empty = Wählen Sie eine Datei, oder fügen Sie ihren Text ein: eine Zeile mit den Namen der Spalten, dann die Zeilen der Personen.
+file-changed = Die Datei wurde geändert. Wählen Sie sie erneut aus, und prüfen Sie sie.
+file-not-utf8 = Die Datei ist nicht in UTF-8. Speichern Sie sie in Excel als „CSV UTF-8“.
+connection-lost = Der Server antwortet nicht.
+check-not-done = Es wurde nichts geprüft.
+check-not-whole = Nur die Zeilen unten wurden geprüft. Prüfen Sie erneut.
+import-not-done = Es wurde nichts importiert.
+import-not-whole = Nur die Zeilen unten wurden importiert. Importieren Sie erneut: Erledigte Zeilen werden abgelehnt und bleiben unverändert.
+import-stopped = Der Import ist hier stehen geblieben.
+line = Zeile
+result = Ergebnis
+the-file = Die Datei
+too-many-rows = hat zu viele Zeilen für ein Formular; höchstens erlaubt:
+row-valid = kann angelegt werden
+row-created = angelegt
+row-invitable = kann eingeladen werden
+row-invited = eingeladen
+row-needs-mail = Eine Zeile ohne passwordHash lädt die Person per E-Mail ein, aber diese Installation versendet keine E-Mails. Der Betreiber kann IAM_SMTP_URL oder IAM_MAIL_DIR setzen.
+row-attributes-need-hash = muss in einer Zeile ohne passwordHash leer sein
+row-only-active = muss in einer Zeile ohne passwordHash leer oder ACTIVE sein
+row-not-tried = nicht importiert
+row-repeated = Eine frühere Zeile hat dieselbe E-Mail-Adresse.
 
 ## Invitations.
 
-invitations = Invitations
-invitation = Invitation
-invite = Invite a person
-invite-what = The person gets a link by e-mail, which works for 7 days. With it, the person chooses a password and becomes a user.
-no-mail-no-invitation = This installation sends no mail, so it cannot send invitations. You can create users with a first password instead. The operator turns mail on with the setting IAM_SMTP_URL, or IAM_MAIL_DIR to try it out.
-invited-name = A proposal, which the person can change
-invited-until = Empty: the role has no end
-send-invitation = Send the invitation
-accepted = Accepted
-revoked = Revoked
-expired = Expired
-expires = Expires
-no-invitation-matches = There is no invitation here.
-show-all-invitations = Show all invitations
-invited-by = who invited
-invited-without-roles = The person gets no role, and so may do nothing at first.
-invite-another = Invite again
-resend = Send a new link
-resend-what = Sends a new link, which works for 7 days. The old link then stops working.
-revoke-invitation-what = The link stops working. The invitation stays in the list, as a revoked one.
-revoke-confirm = Yes, revoke this invitation
-invited = The invitation is on its way.
-invitation-resent = A new link is on its way, unless the address got three messages in the last hour.
-invitation-revoked = The invitation is revoked.
+invitations = Einladungen
+invitation = Einladung
+invite = Person einladen
+invite-what = Die Person erhält per E-Mail einen Link, der 7 Tage gilt. Damit wählt sie ein Passwort und wird Benutzer.
+no-mail-no-invitation = Diese Installation versendet keine E-Mails und kann deshalb niemanden einladen. Sie können stattdessen Benutzer mit einem ersten Passwort anlegen. Der Betreiber schaltet den Versand mit der Einstellung IAM_SMTP_URL ein, zum Ausprobieren auch mit IAM_MAIL_DIR.
+invited-name = Ein Vorschlag, den die Person ändern kann
+invited-until = Leer: Die Rolle ist unbefristet
+send-invitation = Einladung senden
+accepted = Angenommen
+revoked = Widerrufen
+expired = Abgelaufen
+expires = Läuft ab
+no-invitation-matches = Hier gibt es keine Einladung.
+show-all-invitations = Alle Einladungen anzeigen
+invited-by = wer eingeladen hat
+invited-without-roles = Die Person erhält keine Rolle und darf deshalb zunächst nichts.
+invite-another = Erneut einladen
+resend = Neuen Link senden
+resend-what = Sendet einen neuen Link, der 7 Tage gilt. Der alte Link wird damit ungültig.
+revoke-invitation-what = Der Link wird ungültig. Die Einladung bleibt als widerrufene in der Liste.
+revoke-confirm = Ja, diese Einladung widerrufen
+invited = Die Einladung ist unterwegs.
+invitation-resent = Ein neuer Link ist unterwegs, sofern die Adresse in der letzten Stunde nicht schon drei Nachrichten erhalten hat.
+invitation-revoked = Die Einladung ist widerrufen.
 
 ## API keys.
 
-api-keys = API keys
-no-keys = There is no key. With a key, a program acts as this user.
-keys-hidden = You may not see the keys of this user.
-valid-until = Valid until
-expired-at = Expired at
-all-permissions = all permissions of the user
-in-organization = in organization
-new-key = New API key
-create-key = Create the key
-key-what = A program that has the key may do what the user may do, within these limits.
-key-name-hint = Such as the name of the program
-key-permissions = Only these permissions
-key-permissions-hint = Such as users:read or roles:*, with spaces between them. Empty: all permissions of the user
-key-permissions-of-other-hint = Such as users:read or roles:*, with spaces between them. You must hold them yourself
-key-organization-hint = Type a part of the name, and choose. The key works only in it and below it. Empty: everywhere
-key-expiry-hint = At most 365 days from now. Empty: 90 days from now
-key-once = Copy the key now. It is not shown again. A program sends it as a bearer token.
-revoke-key = Revoke this key
-revoke-key-what = A program that uses this key is refused from now on.
-key-revoked = The key is revoked.
+api-keys = API-Schlüssel
+no-keys = Es gibt keinen Schlüssel. Mit einem Schlüssel handelt ein Programm als dieser Benutzer.
+keys-hidden = Sie dürfen die Schlüssel dieses Benutzers nicht sehen.
+valid-until = Gültig bis
+expired-at = Abgelaufen am
+all-permissions = alle Berechtigungen des Benutzers
+in-organization = in der Organisation
+new-key = Neuer API-Schlüssel
+create-key = Schlüssel erstellen
+key-what = Ein Programm mit diesem Schlüssel darf innerhalb dieser Grenzen, was der Benutzer darf.
+key-name-hint = Zum Beispiel der Name des Programms
+key-permissions = Nur diese Berechtigungen
+key-permissions-hint = Zum Beispiel users:read oder roles:*, durch Leerzeichen getrennt. Leer: alle Berechtigungen des Benutzers
+key-permissions-of-other-hint = Zum Beispiel users:read oder roles:*, durch Leerzeichen getrennt. Sie müssen sie selbst haben
+key-organization-hint = Geben Sie einen Teil des Namens ein, und wählen Sie aus. Der Schlüssel gilt nur in ihr und darunter. Leer: überall
+key-expiry-hint = Höchstens 365 Tage ab jetzt. Leer: 90 Tage ab jetzt
+key-once = Kopieren Sie den Schlüssel jetzt. Er wird nicht noch einmal angezeigt. Ein Programm sendet ihn als Bearer-Token.
+revoke-key = Diesen Schlüssel widerrufen
+revoke-key-what = Ein Programm, das diesen Schlüssel verwendet, wird ab sofort abgewiesen.
+key-revoked = Der Schlüssel ist widerrufen.
 
 ## Organizations.
 
-organizations = Organizations
-organization = Organization
-new-organization = New organization
-create-organization = Create the organization
-create-below = Create an organization below it
-search-organizations-hint = A part of the name or of the short name
-not-deleted = Not deleted
-no-organizations = There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.
-no-organization-matches = No organization matches.
-show-the-tree = Show the tree
-tree-hint = Press a line with a triangle to show or hide the organizations below it. Details leads to the page of an organization. To move an organization, drag it onto another one, or use Move on its page.
-what-is-below = What is below
-nothing-below = No organization is below it.
-more = More
-drop-here = Drop an organization here to move it to the top.
-below = Below it
-at-the-top = At the top
-parent = Below
-parent-or-top = Type a part of the name, and choose. Leave it empty for the top.
-members = Roles held in it
-members-hidden = You may not see who holds a role here.
-no-members = No user holds a role in this organization itself. Roles from above apply here too.
-all-members = All roles held in it
-log-hidden = You may not see the audit log.
-no-entries = The log has no entries about it.
-about-this-organization = What was changed in this organization
-organization-created = The organization is created.
-organization-moved = The organization is moved.
-organization-active = The organization is active again.
-organization-suspended = The organization is suspended.
-organization-deleted = The organization is deleted.
-suspend-organization-what = Roles that are held in it or below it then give nothing until you reactivate it.
-reactivate-organization-what = Roles that are held in it and below it are then in force again.
-restore-organization-what = The organization comes back without the roles that were held in it.
-delete-organization-what = Roles that are held in it end, and another organization can get its short name. Organizations below it must be moved or deleted first. You can restore it later.
-move = Move
-move-what = It moves with everything below it. You see first who gains and who loses what.
-move-note = It moves with everything below it.
-new-place = New place
-new-parent = Organization above
-below-another = Below another organization
-map = Map
-map-of-all = Map of the organizations
-map-from-here = Map from here
-map-hint = Each place leads to its page. The mark at its right side leads to a map that begins there.
-map-keys = Press + or - inside the map to zoom.
-show-as-list = Show as a list
-zoom-in = Zoom in
-zoom-out = Zoom out
+organizations = Organisationen
+organization = Organisation
+new-organization = Neue Organisation
+create-organization = Organisation anlegen
+create-below = Organisation darunter anlegen
+search-organizations-hint = Ein Teil des Namens oder des Kurznamens
+not-deleted = Nicht gelöscht
+no-organizations = Es gibt keine Organisationen. Das sind Teile des Mandanten, in denen Rollen gelten können, zum Beispiel Filialen oder Teams.
+no-organization-matches = Keine passende Organisation.
+show-the-tree = Baum anzeigen
+tree-hint = Klicken Sie auf eine Zeile mit Dreieck, um die Organisationen darunter ein- oder auszublenden. „Details“ führt zur Seite einer Organisation. Um eine Organisation zu verschieben, ziehen Sie sie auf eine andere, oder nutzen Sie „Verschieben“ auf ihrer Seite.
+what-is-below = Was darunter liegt
+nothing-below = Darunter liegt keine Organisation.
+more = Mehr
+drop-here = Organisation hier ablegen, um sie auf die oberste Ebene zu verschieben.
+below = Darunter
+at-the-top = Oberste Ebene
+parent = Unterhalb von
+parent-or-top = Geben Sie einen Teil des Namens ein, und wählen Sie aus. Leer: oberste Ebene.
+members = Rollen darin
+members-hidden = Sie dürfen nicht sehen, wer hier eine Rolle hat.
+no-members = In dieser Organisation selbst hat kein Benutzer eine Rolle. Rollen von oben gelten auch hier.
+all-members = Alle Rollen darin
+log-hidden = Sie dürfen das Prüfprotokoll nicht sehen.
+no-entries = Das Protokoll enthält dazu keine Einträge.
+about-this-organization = Was in dieser Organisation geändert wurde
+organization-created = Die Organisation ist angelegt.
+organization-moved = Die Organisation ist verschoben.
+organization-active = Die Organisation ist wieder aktiv.
+organization-suspended = Die Organisation ist gesperrt.
+organization-deleted = Die Organisation ist gelöscht.
+suspend-organization-what = Rollen in ihr und darunter verleihen dann nichts, bis Sie sie reaktivieren.
+reactivate-organization-what = Rollen in ihr und darunter gelten dann wieder.
+restore-organization-what = Die Organisation kommt ohne die Rollen zurück, die in ihr galten.
+delete-organization-what = Die Rollen in ihr enden, und eine andere Organisation kann ihren Kurznamen erhalten. Organisationen darunter müssen vorher verschoben oder gelöscht werden. Sie können sie später wiederherstellen.
+move = Verschieben
+move-what = Alles darunter wird mit verschoben. Sie sehen zuerst, wer was erhält und wer was verliert.
+move-note = Alles darunter wird mit verschoben.
+new-place = Neuer Ort
+new-parent = Übergeordnete Organisation
+below-another = Unterhalb einer anderen Organisation
+map = Karte
+map-of-all = Karte der Organisationen
+map-from-here = Karte ab hier
+map-hint = Jeder Ort führt zu seiner Seite. Die Markierung rechts an ihm führt zu einer Karte, die dort beginnt.
+map-keys = Mit + oder - vergrößern oder verkleinern Sie die Karte.
+show-as-list = Als Liste anzeigen
+zoom-in = Vergrößern
+zoom-out = Verkleinern
 
 ## The overview: what it shows of the tenant, of its sign-ins and of its log.
 
-overview = Overview
-welcome = Welcome
-your-tenant = Your tenant
-your-roles = Your roles
-your-session = Your session
-from = From
-no-roles-yet = You have no roles. You can ask for one:
-no-roles = You have no roles. Ask an administrator of your tenant for one.
-needs-a-hand = What needs a hand
-nothing-needs-a-hand = Nothing needs a hand now. What waits for a decision, ends soon or fails will be listed here.
-is-switched-off = switched off
-have-no-factor-what = Your tenant requires one. A person without one can do nothing else after the days of grace.
-linked-holders-what = These users hold all permissions in the whole tenant, and can sign in by an identity provider. Who controls it can act as them. Each of them can remove the link on "My account".
-linked-holders-cut = Only 100 holders of all permissions were looked at. There are more.
-charts = Charts
-show-charts = Show the charts of sign-ins and people
-no-charts = The charts need the right to read the audit log, or all users.
-sign-ins-by-day = Sign-ins of the last 28 days
-sign-ins = Sign-ins
-failures = Failed attempts
-people-by-week = People who signed in, by week
-week-from = Week from
-days-are-utc = Days in UTC
-not-all-counted = Only the newest 50,000 were counted: the first days or weeks have no number, or are left out
-as-table = As a table
-day = Day
-factor-share = Second factors
-with-factor = With a second factor
-without-factor = Without one
-how-many = How many
+overview = Übersicht
+welcome = Willkommen
+your-tenant = Ihr Mandant
+your-roles = Ihre Rollen
+your-session = Ihre Sitzung
+from = Von
+no-roles-yet = Sie haben keine Rollen. Sie können eine beantragen:
+no-roles = Sie haben keine Rollen. Bitten Sie einen Administrator Ihres Mandanten um eine.
+needs-a-hand = Handlungsbedarf
+nothing-needs-a-hand = Zurzeit besteht kein Handlungsbedarf. Hier erscheint, was auf eine Entscheidung wartet, bald endet oder fehlschlägt.
+is-switched-off = ausgeschaltet
+have-no-factor-what = Ihr Mandant verlangt einen. Wer nach der Frist keinen hat, kann nichts anderes mehr tun.
+linked-holders-what = Diese Benutzer haben alle Berechtigungen im gesamten Mandanten und können sich über einen Identitätsanbieter anmelden. Wer diesen kontrolliert, kann in ihrem Namen handeln. Sie können die Verknüpfung jeweils unter „Mein Konto“ entfernen.
+linked-holders-cut = Es wurden nur 100 Inhaber aller Berechtigungen geprüft. Es gibt weitere.
+charts = Diagramme
+show-charts = Diagramme zu Anmeldungen und Personen anzeigen
+no-charts = Die Diagramme setzen das Recht voraus, das Prüfprotokoll zu lesen oder alle Benutzer zu sehen.
+sign-ins-by-day = Anmeldungen der letzten 28 Tage
+sign-ins = Anmeldungen
+failures = Fehlversuche
+people-by-week = Angemeldete Personen je Woche
+week-from = Woche ab
+days-are-utc = Tage in UTC
+not-all-counted = Es wurden nur die neuesten 50.000 gezählt: Die ersten Tage oder Wochen haben keine Zahl oder fehlen
+as-table = Als Tabelle
+day = Tag
+factor-share = Zweite Faktoren
+with-factor = Mit zweitem Faktor
+without-factor = Ohne zweiten Faktor
+how-many = Anzahl
 # A number that is not known.
 unknown-number = –
-entries-recorded = entries were recorded.
-no-entry-waits = All of them can be checked.
-log-late = This takes too long. Ask the operator to look at the log of the server.
-log-fails = The audit log needs the operator
-log-broken = The log cannot be shown, or does not match its own checkpoint. Ask the operator to run: iam-server audit verify
-oldest-entry = The oldest
-first-steps = First steps
-step-organization = Create an organization
-step-invite = Invite a person
-or = or
-step-import = import users
-step-role = Assign a role
-step-factor = Set up a second factor for your account
+entries-recorded = Einträge wurden aufgezeichnet.
+no-entry-waits = Alle können geprüft werden.
+log-late = Das dauert zu lange. Bitten Sie den Betreiber, im Protokoll des Servers nachzusehen.
+log-fails = Das Prüfprotokoll braucht den Betreiber
+log-broken = Das Protokoll kann nicht angezeigt werden oder passt nicht zu seinem eigenen Prüfpunkt. Bitten Sie den Betreiber, diesen Befehl auszuführen: iam-server audit verify
+oldest-entry = Der älteste
+first-steps = Erste Schritte
+step-organization = Organisation anlegen
+step-invite = Person einladen
+or = oder
+step-import = Benutzer importieren
+step-role = Rolle zuweisen
+step-factor = Zweiten Faktor für Ihr Konto einrichten
 
 ## The catalogue of permissions.
 
-new-permission = New permission
-new-permission-what = A permission of your application. Roles give it to users, and the application asks whether a user has it.
-permission-name-hint = A resource and an action in lower-case letters, digits and hyphens, such as orders:refund
-permission-description-hint = What it lets a user do, such as Give money back.
-register-permission = Register the permission
-permission-created = The permission is registered. Roles with a wildcard of its resource have it at once. Edit other roles to give it to them.
-permission-deleted = The permission is deleted.
-no-permission-matches = No permission matches.
-show-every-permission = Show all permissions
-built-in-permission-what = Built in: it cannot be deleted
-own-permission-what = A permission of your application
-roles-with-it = Roles with this permission
-roles-with-it-hidden = You may not see roles.
-no-role-names-it = No role names this permission.
-roles-by-wildcard = By a wildcard
-delete-permission-what = Only a permission that no role names can be deleted.
-delete-permission-note = No role can get this permission any more. Roles with a wildcard of its resource still permit it.
+new-permission = Neue Berechtigung
+new-permission-what = Eine Berechtigung Ihrer Anwendung. Rollen verleihen sie Benutzern, und die Anwendung fragt ab, ob ein Benutzer sie hat.
+permission-name-hint = Eine Ressource und eine Aktion aus Kleinbuchstaben, Ziffern und Bindestrichen, zum Beispiel orders:refund
+permission-description-hint = Was sie einem Benutzer erlaubt, zum Beispiel: Geld zurückerstatten.
+register-permission = Berechtigung registrieren
+permission-created = Die Berechtigung ist registriert. Rollen mit einem Platzhalter für ihre Ressource haben sie sofort. Bearbeiten Sie andere Rollen, um sie ihnen zu geben.
+permission-deleted = Die Berechtigung ist gelöscht.
+no-permission-matches = Keine passende Berechtigung.
+show-every-permission = Alle Berechtigungen anzeigen
+built-in-permission-what = Eingebaut: kann nicht gelöscht werden
+own-permission-what = Eine Berechtigung Ihrer Anwendung
+roles-with-it = Rollen mit dieser Berechtigung
+roles-with-it-hidden = Sie dürfen keine Rollen sehen.
+no-role-names-it = Keine Rolle nennt diese Berechtigung.
+roles-by-wildcard = Durch einen Platzhalter
+delete-permission-what = Nur eine Berechtigung, die keine Rolle nennt, kann gelöscht werden.
+delete-permission-note = Keine Rolle kann diese Berechtigung mehr erhalten. Rollen mit einem Platzhalter für ihre Ressource erlauben sie weiterhin.
 
 ## Roles, and the permissions that they have.
 
-roles = Roles
-role = Role
-new-role = New role
-edit = Edit
-edit-role = Edit the role
-create-role = Create the role
-role-created = The role is created. No user holds it yet.
-role-deleted = The role is deleted.
-role-name-hint = A name such as Shift lead is written SHIFT_LEAD.
-search-roles-hint = A part of the name or of the description
-no-role-matches = No role matches.
-show-all-roles = Show all roles
-held-where = Can be held
-scope-tenant = in the whole tenant only
-scope-organization = in an organization only
-scope-any = in the whole tenant or in an organization
-kind = Kind
-built-in-role = Built in
-own-role = Own
-built-in-role-what = Built in: it cannot be changed, only copied
-role-may = What this role lets its holders do
-role-may-nothing = Nothing. Edit the role to give it permissions.
-role-holders = Who holds it
-holders-hidden = You may not see who holds this role.
-no-holders = No user holds this role.
-all-holders = All who hold it
-let-ask-for-role = Let people ask for this role
-show-eligibilities = Show the eligibilities
-assign-this-role = Assign this role
-delete-role-what = Only a role that no user holds can be deleted.
-delete-role-confirm = Yes, delete this role
-permission = Permission
-permissions = Permissions
-permissions-hint = You can give only what you may do yourself.
-everything = Everything
-may-everything = Do everything in the tenant, also what is added later.
-compare-roles = Compare roles
-compare-with = Compare with
-compare = Compare
-side-by-side = Side by side
-differences = Differences of two roles
-difference = Difference
-no-difference = None
-matrix-what = Which role has which permission
-has-it = Yes
-has-it-by = Yes, by
-has-it-not = No
-must-be-roles = must be the ids of at most 8 roles, with commas between them
-matrix-is-full = cannot be added: at most 8 roles are shown side by side
-matrix-is-full-what = At most 8 roles are shown. Remove one below to add another one.
-role-of-link-is-gone = A role of this link does not exist any more.
-differences-what = Choose two roles. The answer shows what only one of them permits.
-first-role = First role
-second-role = Second role
-show-only-differences = Show only the differences
-show-all-permissions = Show all permissions of both roles
+roles = Rollen
+role = Rolle
+new-role = Neue Rolle
+edit = Bearbeiten
+edit-role = Rolle bearbeiten
+create-role = Rolle anlegen
+role-created = Die Rolle ist angelegt. Noch hat sie kein Benutzer.
+role-deleted = Die Rolle ist gelöscht.
+role-name-hint = Ein Name wie „Shift lead“ wird SHIFT_LEAD geschrieben.
+search-roles-hint = Ein Teil des Namens oder der Beschreibung
+no-role-matches = Keine passende Rolle.
+show-all-roles = Alle Rollen anzeigen
+held-where = Möglicher Geltungsbereich
+scope-tenant = nur im gesamten Mandanten
+scope-organization = nur in einer Organisation
+scope-any = im gesamten Mandanten oder in einer Organisation
+kind = Art
+built-in-role = Eingebaut
+own-role = Eigene
+built-in-role-what = Eingebaut: kann nur kopiert, nicht geändert werden
+role-may = Was diese Rolle erlaubt
+role-may-nothing = Nichts. Bearbeiten Sie die Rolle, um ihr Berechtigungen zu geben.
+role-holders = Wer sie hat
+holders-hidden = Sie dürfen nicht sehen, wer diese Rolle hat.
+no-holders = Kein Benutzer hat diese Rolle.
+all-holders = Alle Inhaber
+let-ask-for-role = Diese Rolle beantragen lassen
+show-eligibilities = Anfragerechte anzeigen
+assign-this-role = Diese Rolle zuweisen
+delete-role-what = Nur eine Rolle, die kein Benutzer hat, kann gelöscht werden.
+delete-role-confirm = Ja, diese Rolle löschen
+permission = Berechtigung
+permissions = Berechtigungen
+permissions-hint = Sie können nur verleihen, was Sie selbst dürfen.
+everything = Alles
+may-everything = Alles im Mandanten tun, auch was später hinzukommt.
+compare-roles = Rollen vergleichen
+compare-with = Vergleichen mit
+compare = Vergleichen
+side-by-side = Nebeneinander
+differences = Unterschiede zweier Rollen
+difference = Unterschied
+no-difference = Keiner
+matrix-what = Welche Rolle welche Berechtigung hat
+has-it = Ja
+has-it-by = Ja, durch
+has-it-not = Nein
+must-be-roles = müssen die IDs von höchstens 8 Rollen sein, durch Kommas getrennt
+matrix-is-full = kann nicht hinzugefügt werden: Es werden höchstens 8 Rollen nebeneinander angezeigt
+matrix-is-full-what = Es werden höchstens 8 Rollen angezeigt. Entfernen Sie eine, um eine andere hinzuzufügen.
+role-of-link-is-gone = Eine Rolle dieses Links gibt es nicht mehr.
+differences-what = Wählen Sie zwei Rollen. Die Antwort zeigt, was nur eine von ihnen erlaubt.
+first-role = Erste Rolle
+second-role = Zweite Rolle
+show-only-differences = Nur die Unterschiede anzeigen
+show-all-permissions = Alle Berechtigungen beider Rollen anzeigen
 
 ## Actions on many users or role assignments at once.
 
-select = Select
-select-all = Select all on this page
-show-100 = Show 100 on a page
-with-selected = With the selected ones
-none-selected = Nothing is selected.
-count-selected = { $count } selected
-preview-follows = You first see what would happen. At most 100 can be selected.
-assign-many = Assign a role…
-suspend-many = Suspend…
-reactivate-many = Reactivate…
-end-sessions-many = End sessions…
-revoke-many = Revoke…
-change-end-many = Change the end…
-nothing-selected = must not be empty: select at least one line of the list
-not-selectable = must be lines of the list
-steps-taken = What happens to whom
-steps-left-out = Left out
-nothing-to-do = There is nothing to do.
-decided-again = Each one is decided again when it is done. If one is refused, the others are done nevertheless.
-preview-is-old = Nothing was begun, because this preview is too old. Look at the present one, and confirm it.
-too-many-runs = Nothing was begun, because too many bulk actions go on. Confirm it when one of them has ended.
-not-yourself = This is your own account.
-suspended-already = The user is suspended already.
-active-already = The user is active already.
-ends-then-already = The role has this end already.
-runs = Bulk actions
-no-runs = You have begun no bulk action within the last hour, or this server does not know it any more.
-run-goes-on = You can leave this page: it goes on, and each page leads back here.
-run-progress = Progress
-reload = Load this page again
-steps-done = Done
-steps-refused = Not done
-steps-untried = Not tried
-run-stopped = It has stopped: your session has ended, or could not be checked.
-run-broke-off = It has broken off by an error of the server.
-run-entries = The entries of this action in the audit log
-try-the-rest = Try the rest again…
-run-unknown = This server does not know the bulk action
-run-unknown-what = Its progress is kept for an hour, for the person who began it, and not after a restart of the server. What it has done stands in the audit log. You can begin it again: what was done before is then left out, or refused.
+select = Auswählen
+select-all = Alle auf dieser Seite auswählen
+show-100 = 100 auf einer Seite anzeigen
+with-selected = Mit den ausgewählten
+none-selected = Nichts ausgewählt.
+count-selected = { $count } ausgewählt
+preview-follows = Sie sehen zuerst, was geschehen würde. Höchstens 100 können ausgewählt werden.
+assign-many = Rolle zuweisen …
+suspend-many = Sperren …
+reactivate-many = Reaktivieren …
+end-sessions-many = Sitzungen beenden …
+revoke-many = Widerrufen …
+change-end-many = Ende ändern …
+nothing-selected = darf nicht leer sein: Wählen Sie mindestens eine Zeile der Liste aus
+not-selectable = müssen Zeilen der Liste sein
+steps-taken = Was mit wem geschieht
+steps-left-out = Ausgelassen
+nothing-to-do = Es gibt nichts zu tun.
+decided-again = Über jede Zeile wird bei der Ausführung erneut entschieden. Wird eine abgelehnt, werden die anderen trotzdem ausgeführt.
+preview-is-old = Es wurde nichts begonnen, da diese Vorschau zu alt ist. Prüfen Sie die aktuelle, und bestätigen Sie sie.
+too-many-runs = Es wurde nichts begonnen, da zu viele Sammelaktionen laufen. Bestätigen Sie erneut, sobald eine davon beendet ist.
+not-yourself = Das ist Ihr eigenes Konto.
+suspended-already = Der Benutzer ist bereits gesperrt.
+active-already = Der Benutzer ist bereits aktiv.
+ends-then-already = Die Rolle hat bereits dieses Ende.
+runs = Sammelaktionen
+no-runs = Sie haben in der letzten Stunde keine Sammelaktion begonnen, oder dieser Server kennt sie nicht mehr.
+run-goes-on = Sie können diese Seite verlassen: Die Aktion läuft weiter, und jede Seite führt hierher zurück.
+run-progress = Fortschritt
+reload = Diese Seite neu laden
+steps-done = Erledigt
+steps-refused = Nicht erledigt
+steps-untried = Nicht versucht
+run-stopped = Die Aktion wurde angehalten: Ihre Sitzung ist beendet oder konnte nicht geprüft werden.
+run-broke-off = Die Aktion wurde durch einen Fehler des Servers abgebrochen.
+run-entries = Die Einträge dieser Aktion im Prüfprotokoll
+try-the-rest = Rest erneut versuchen …
+run-unknown = Dieser Server kennt die Sammelaktion nicht
+run-unknown-what = Ihr Fortschritt bleibt eine Stunde lang für die Person erhalten, die sie begonnen hat, aber nicht über einen Neustart des Servers hinaus. Was sie bewirkt hat, steht im Prüfprotokoll. Sie können sie erneut beginnen: Bereits Erledigtes wird dann ausgelassen oder abgelehnt.
 
 ## Signing in, the registration of a tenant, and proofs of an identity.
 
-sign-in = Sign in
-tenant-hint = The short name of your company or organization, such as acme. Only needed if you have accounts in several tenants.
-several-tenants = You have accounts in several tenants (companies or organizations). Choose one and type your password again.
-incorrect = The e-mail address or the password is not correct. If you have accounts in several tenants, name the tenant.
-session-ended = Your session has ended. Sign in again.
-signed-out = You are signed out.
-first-run = There is no tenant yet.
-first-run-closed = There is no tenant yet, and registration is closed. The operator creates one with: iam-server tenant create
-register-first = Register the first tenant
-second-factor = Second step
-code = Code of your authenticator app
-wrong-code = The code is wrong, or was used before.
-recovery-code = Recovery code
-use-recovery-code = Use a recovery code instead
-code-is-none = A code of your app has six digits.
-code-missing = Type the code that your app shows now.
-recovery-code-missing = Type a recovery code.
-password-missing = Type your password.
-wrong-password = The password is not correct.
-forgot-password = I have forgotten my password
-new-password-by-mail = Choose a new password
-forgot-what = If a user has this address, a message with a link to choose a new password is sent to it.
-forgot-sent = If a user has this address, the message is on its way. The link in it works for 30 minutes.
-sign-in-by-email = Sign in by e-mail
-email-login-sent = If a user with this address may sign in by e-mail, a message is on its way. Type the code in it here, or open its link. Both work for 10 minutes.
+sign-in = Anmelden
+tenant-hint = Der Kurzname Ihres Unternehmens oder Ihrer Organisation, zum Beispiel acme. Nur nötig, wenn Sie Konten in mehreren Mandanten haben.
+several-tenants = Sie haben Konten in mehreren Mandanten (Unternehmen oder Organisationen). Wählen Sie einen aus, und geben Sie Ihr Passwort erneut ein.
+incorrect = Die E-Mail-Adresse oder das Passwort ist nicht richtig. Wenn Sie Konten in mehreren Mandanten haben, geben Sie den Mandanten an.
+session-ended = Ihre Sitzung ist beendet. Melden Sie sich erneut an.
+signed-out = Sie sind abgemeldet.
+first-run = Es gibt noch keinen Mandanten.
+first-run-closed = Es gibt noch keinen Mandanten, und die Registrierung ist geschlossen. Der Betreiber legt einen mit diesem Befehl an: iam-server tenant create
+register-first = Ersten Mandanten registrieren
+second-factor = Zweiter Schritt
+code = Code Ihrer Authenticator-App
+wrong-code = Der Code ist falsch oder wurde bereits verwendet.
+recovery-code = Wiederherstellungscode
+use-recovery-code = Stattdessen einen Wiederherstellungscode verwenden
+code-is-none = Ein Code Ihrer App hat sechs Ziffern.
+code-missing = Geben Sie den Code ein, den Ihre App gerade anzeigt.
+recovery-code-missing = Geben Sie einen Wiederherstellungscode ein.
+password-missing = Geben Sie Ihr Passwort ein.
+wrong-password = Das Passwort ist nicht richtig.
+forgot-password = Passwort vergessen
+new-password-by-mail = Neues Passwort wählen
+forgot-what = Falls ein Benutzer diese Adresse hat, wird ihm eine Nachricht mit einem Link gesendet, um ein neues Passwort zu wählen.
+forgot-sent = Falls ein Benutzer diese Adresse hat, ist die Nachricht unterwegs. Der Link darin gilt 30 Minuten.
+sign-in-by-email = Per E-Mail anmelden
+email-login-sent = Falls sich ein Benutzer mit dieser Adresse per E-Mail anmelden darf, ist eine Nachricht unterwegs. Geben Sie den Code daraus hier ein, oder öffnen Sie ihren Link. Beide gelten 10 Minuten.
 # The label of the code; an error continues it.
-email-code = Code of the message
-email-code-hint = Eight digits.
-email-login-late = The code of the message came too late. Begin again.
-email-link-refused = The link does not work: it was used, was replaced by a newer one, or has expired. Sign in again.
-sign-in-by-passkey = Sign in with a passkey
-use-passkey = Use a passkey
-passkey-cancelled = No passkey was used. Try again, or choose another way.
-passkey-unusable = The browser has sent no answer of a passkey. Try again.
-passkey-needs-script = A passkey needs JavaScript. Allow it for this page.
-sign-in-late = The second step came too late. Sign in again.
-start-again = Start again
-password-refused = Your tenant does not allow passwords for your address. Sign in with the account of your company.
-password-of-administrator = If you hold all permissions in your tenant, you can also sign in with your password.
-use-password = Use your password
-form-too-long = The form that you sent is too long to be kept while you are at the provider. You must fill it in again.
-provider-late = The sign-in took too long. Sign in again.
-provider-denied = You were not let in at the provider. Try again, or choose another way.
-provider-failed = The answer of the provider is not accepted. Try again. If that does not help, ask your administrator.
-provider-not-linked = No user is linked to your account at the provider. Choose another way, or ask your administrator.
-provider-unavailable = The provider does not answer. Try again later, or choose another way.
-register = Register a tenant
-register-hint = A tenant has its own users, roles and log, which no other tenant can see. You become its first administrator.
-new-tenant-hint = Your company or organization. We call it a tenant.
-not-first = There is a tenant already. Sign in.
-confirm-identity = Confirm that it is you
-confirm-identity-why = This action needs a recent proof of your identity. After it, the action goes on by itself.
-confirm-by-own-factor = This action needs a recent proof by your second factor. After it, the action goes on by itself.
-another-way = Another way
-confirm-by-factor = Your tenant requires a second factor, and you have not used yours in this session. After it, the action goes on by itself.
-confirm-at-what = After that, you see here what you sent, and send it again.
-began-otherwise = This session did not begin by that provider. Choose another way.
-confirmed-by-other = You used an account at the provider that is not linked to you here. Nothing is changed. Use your own account.
-provider-did-not-ask = The provider did not ask you to sign in again, so nothing is proven. Try again, or choose another way.
-provider-is-not-enough = You have a second factor here, and the account at the provider does not replace it. Use your second factor.
-session-ended-form-kept = Your session has ended. Sign in again. What you typed is kept, and you can send it after that.
-send-again = Send the form again?
-send-again-why = This form is from an earlier session, so nothing is changed yet. Check what it has, and send it again.
-send-after-proof = You have confirmed that it is you. Nothing is changed yet. Check what the form has, and send it again.
-send = Send
+email-code = Code aus der Nachricht
+email-code-hint = Acht Ziffern.
+email-login-late = Der Code aus der Nachricht kam zu spät. Beginnen Sie von vorn.
+email-link-refused = Der Link funktioniert nicht: Er wurde bereits verwendet, durch einen neueren ersetzt oder ist abgelaufen. Melden Sie sich erneut an.
+sign-in-by-passkey = Mit einem Passkey anmelden
+use-passkey = Passkey verwenden
+passkey-cancelled = Es wurde kein Passkey verwendet. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg.
+passkey-unusable = Der Browser hat keine Antwort eines Passkeys gesendet. Versuchen Sie es erneut.
+passkey-needs-script = Ein Passkey braucht JavaScript. Erlauben Sie es für diese Seite.
+sign-in-late = Der zweite Schritt kam zu spät. Melden Sie sich erneut an.
+start-again = Von vorn beginnen
+password-refused = Ihr Mandant lässt für Ihre Adresse keine Passwörter zu. Melden Sie sich mit dem Konto Ihres Unternehmens an.
+password-of-administrator = Wenn Sie alle Berechtigungen in Ihrem Mandanten haben, können Sie sich auch mit Ihrem Passwort anmelden.
+use-password = Passwort verwenden
+form-too-long = Das gesendete Formular ist zu lang, um aufbewahrt zu werden, während Sie beim Anbieter sind. Sie müssen es erneut ausfüllen.
+provider-late = Die Anmeldung hat zu lange gedauert. Melden Sie sich erneut an.
+provider-denied = Der Anbieter hat Sie nicht angemeldet. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg.
+provider-failed = Die Antwort des Anbieters wird nicht akzeptiert. Versuchen Sie es erneut. Hilft das nicht, wenden Sie sich an Ihren Administrator.
+provider-not-linked = Mit Ihrem Konto beim Anbieter ist kein Benutzer verknüpft. Wählen Sie einen anderen Weg, oder wenden Sie sich an Ihren Administrator.
+provider-unavailable = Der Anbieter antwortet nicht. Versuchen Sie es später erneut, oder wählen Sie einen anderen Weg.
+register = Mandanten registrieren
+register-hint = Ein Mandant hat eigene Benutzer, Rollen und ein eigenes Protokoll, die kein anderer Mandant sehen kann. Sie werden sein erster Administrator.
+new-tenant-hint = Ihr Unternehmen oder Ihre Organisation. Wir nennen das Mandant.
+not-first = Es gibt bereits einen Mandanten. Melden Sie sich an.
+confirm-identity = Bestätigen Sie, dass Sie es sind
+confirm-identity-why = Diese Aktion verlangt einen aktuellen Nachweis Ihrer Identität. Danach läuft sie von selbst weiter.
+confirm-by-own-factor = Diese Aktion verlangt einen aktuellen Nachweis mit Ihrem zweiten Faktor. Danach läuft sie von selbst weiter.
+another-way = Ein anderer Weg
+confirm-by-factor = Ihr Mandant verlangt einen zweiten Faktor, und Sie haben Ihren in dieser Sitzung noch nicht verwendet. Danach läuft die Aktion von selbst weiter.
+confirm-at-what = Danach sehen Sie hier, was Sie gesendet haben, und senden es erneut.
+began-otherwise = Diese Sitzung hat nicht über diesen Anbieter begonnen. Wählen Sie einen anderen Weg.
+confirmed-by-other = Sie haben beim Anbieter ein Konto verwendet, das hier nicht mit Ihrem verknüpft ist. Es wurde nichts geändert. Verwenden Sie Ihr eigenes Konto.
+provider-did-not-ask = Der Anbieter hat Sie nicht erneut zur Anmeldung aufgefordert; damit ist nichts nachgewiesen. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg.
+provider-is-not-enough = Sie haben hier einen zweiten Faktor, und das Konto beim Anbieter ersetzt ihn nicht. Verwenden Sie Ihren zweiten Faktor.
+session-ended-form-kept = Ihre Sitzung ist beendet. Melden Sie sich erneut an. Ihre Eingaben bleiben erhalten, und Sie können sie danach senden.
+send-again = Formular erneut senden?
+send-again-why = Dieses Formular stammt aus einer früheren Sitzung; es wurde noch nichts geändert. Prüfen Sie seinen Inhalt, und senden Sie es erneut.
+send-after-proof = Sie haben Ihre Identität bestätigt. Es wurde noch nichts geändert. Prüfen Sie den Inhalt des Formulars, und senden Sie es erneut.
+send = Senden
 
 ## The tenant and its settings.
 
-tenant-settings = Settings
-tenant = Tenant
-tenant-name = Name of the tenant
-tenant-slug-hint = Lower-case letters, digits and hyphens. People with accounts in several tenants type it.
-tenant-hidden = You may not see the settings of the tenant.
-about-this-tenant = what was changed here
-tenant-changed-meanwhile = The tenant has changed since you opened this page, so nothing is saved. Open the page again before you save.
-password-policy = Password policy
-password-policy-hint = For new passwords. Mixed: with a digit, a special character, and letters in upper and lower case. Long: NIST SP 800-63B-4; 8 characters where second factors are required. Simple: OWASP ASVS 5.0. Long and Simple refuse common passwords, and those that consist of the name or the e-mail address of the person.
-second-factors-hint = If they are required, each person without one must set one up within the days below. After these days, the person can only set one up.
-grace-days = Days to set one up
-grace-days-hint = 0 to 90, counted from the day on which second factors are required, or on which the user is created if it is later.
-password-login = Sign-in by password
-password-login-hint = Who has all permissions in the whole tenant may always use the password, so that a failing identity provider locks no person out.
-email-login = Sign-in by e-mail
-email-login-hint = A person with a verified address may sign in by a link or a code in a message. To change its password, its address or its second factors, it must prove who it is again.
-authzen-identifiers = Names for gateways (AuthZEN)
-authzen-identifiers-hint = How a gateway names persons and organizations when it asks for a decision. Any other name is denied.
-retention = Retention of the audit log
-retention-hidden = You may not see how long the audit log is kept.
-retention-days = Days
-retention-hint = Empty means forever. A longer time is in force at once, a shorter one after 30 days.
-save-retention = Save the retention
-entries-are-kept-forever = All entries are kept forever.
-apply-retention = Remove old entries
-apply-retention-what = Removes the entries that are older than the retention. Proofs of all other entries stay valid.
-apply-retention-confirm = Yes, remove old entries
+tenant-settings = Einstellungen
+tenant = Mandant
+tenant-name = Name des Mandanten
+tenant-slug-hint = Kleinbuchstaben, Ziffern und Bindestriche. Personen mit Konten in mehreren Mandanten geben ihn ein.
+tenant-hidden = Sie dürfen die Einstellungen des Mandanten nicht sehen.
+about-this-tenant = was hier geändert wurde
+tenant-changed-meanwhile = Der Mandant wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts gespeichert. Öffnen Sie die Seite vor dem Speichern erneut.
+password-policy = Passwortrichtlinie
+password-policy-hint = Für neue Passwörter. Gemischt: mit Ziffer, Sonderzeichen sowie Groß- und Kleinbuchstaben. Lang: NIST SP 800-63B-4; 8 Zeichen, wo zweite Faktoren verlangt werden. Einfach: OWASP ASVS 5.0. „Lang“ und „Einfach“ lehnen verbreitete Passwörter ab sowie solche, die aus dem Namen oder der E-Mail-Adresse der Person bestehen.
+second-factors-hint = Werden sie verlangt, muss jede Person ohne zweiten Faktor innerhalb der unten genannten Tage einen einrichten. Danach kann sie nur noch einen einrichten.
+grace-days = Frist zum Einrichten in Tagen
+grace-days-hint = 0 bis 90, gerechnet ab dem Tag, an dem zweite Faktoren verlangt werden, oder ab dem Anlegen des Benutzers, falls dies später ist.
+password-login = Anmeldung mit Passwort
+password-login-hint = Wer alle Berechtigungen im gesamten Mandanten hat, darf immer das Passwort verwenden, damit ein ausgefallener Identitätsanbieter keine Person aussperrt.
+email-login = Anmeldung per E-Mail
+email-login-hint = Eine Person mit bestätigter Adresse darf sich mit einem Link oder Code aus einer Nachricht anmelden. Um ihr Passwort, ihre Adresse oder ihre zweiten Faktoren zu ändern, muss sie ihre Identität erneut nachweisen.
+authzen-identifiers = Namen für Gateways (AuthZEN)
+authzen-identifiers-hint = Wie ein Gateway Personen und Organisationen benennt, wenn es eine Entscheidung abfragt. Jeder andere Name wird abgelehnt.
+retention = Aufbewahrung des Prüfprotokolls
+retention-hidden = Sie dürfen nicht sehen, wie lange das Prüfprotokoll aufbewahrt wird.
+retention-days = Tage
+retention-hint = Leer bedeutet: unbegrenzt. Eine längere Frist gilt sofort, eine kürzere nach 30 Tagen.
+save-retention = Aufbewahrung speichern
+entries-are-kept-forever = Alle Einträge werden unbegrenzt aufbewahrt.
+apply-retention = Alte Einträge entfernen
+apply-retention-what = Entfernt die Einträge, die älter als die Aufbewahrungsfrist sind. Die Nachweise aller anderen Einträge bleiben gültig.
+apply-retention-confirm = Ja, alte Einträge entfernen
 # The moment follows.
-tenant-is-deleted-after = The operator will delete this tenant with everything in it after
+tenant-is-deleted-after = Der Betreiber wird diesen Mandanten mit allem, was er enthält, löschen nach dem
 
 ## Users.
 
-users = Users
-user = User
-new-user = New user
-create-user = Create the user
-search-users-hint = A part of a name or of an e-mail address
-no-user-matches = No user matches.
-show-all-users = Show all users
-service-account = Service account
-may-change-only-in = You may change only users whose home, and all of whose roles, are in one of these organizations or below:
-on-this-page = On this page
-what-user-may = What this user may do
-in-the-whole-tenant = In the whole tenant
-held-everywhere = These roles apply in every organization, too.
-place-not-active = This organization or one above it is not active, so the roles give nothing here.
-permissions-behind = Permissions
-why-held = Why?
-time-line = Time line
-time-line-what = The newest of what this user did, and of what was done to its account and to the roles that it holds. What others did to earlier roles, sessions, second factors and keys of the user is only in the audit log.
-time-line-empty = The log has no entries about this user.
-devices = Devices
-signed-in-from = Signed in from
-user-has-no-roles = This user holds no role, and so may do nothing. Assign one.
-deleted-has-no-roles = This user holds no role.
-roles-hidden = You may not see the roles of this user.
-user-has-no-sessions = This user is not signed in anywhere.
-sessions-hidden = You may not see the sessions of this user.
-end-all-sessions = End all sessions
-act-as-user = Act as this user
-act-as-user-what = You see and do what this user may see and do, for a limited time. The user gets a message, and the log names both of you.
-act-reason-hint = The user and the log see it.
-for-how-long = For how long
-act-read-only = Only look: nothing can be changed
-suspend-what = The user can then no longer sign in until you reactivate the account. All sessions of the user end.
-suspend-confirm = Suspend this user
-send-reset = Send a link for a new password
-send-reset-what = The user gets a link by e-mail to choose a new password. The link works for 30 minutes.
-reset-sent = The link is sent.
-end-all-sessions-what = The user must sign in again on every device.
-reactivate-what = The user can then sign in again, with the same roles as before.
-changed-meanwhile = The user has changed since you opened this page, so nothing is saved. Open the page again before you save.
-delete-what = The user loses its roles and sessions and cannot sign in. Its record and its e-mail address stay.
-delete-confirm = Yes, delete this user
-restore-what = The user can then sign in again, without roles.
-user-created = The user is created, without a role.
-user-suspended = The user is suspended.
-user-reactivated = The user is active again.
-user-deleted = The user is deleted.
-user-restored = The user is restored, without a role.
-sessions-ended = All sessions of the user have ended.
-home = Home
-home-or-tenant = The organization whose administrators may manage this account, if all roles of the account are there, too. Type a part of the name, and choose. Leave it empty for the whole tenant.
-external-id-hint = How another system, such as a directory, names this person. Leave it empty if none does.
-about-this-user = what was done to this user
-by-this-user = what this user did
-reset-factors = Remove all second factors
-reset-factors-what = For a person who has lost the phone or the passkey, and the recovery codes.
-reset-factors-after = The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.
-reset-factors-confirm = Yes, remove the second factors
-factors-reset = The user has no second factors now.
-export-user = Download what is held about this user
-export-user-what = A page with everything that is held about the user, and what the log has of it. The download is recorded.
+users = Benutzer
+user = Benutzer
+new-user = Neuer Benutzer
+create-user = Benutzer anlegen
+search-users-hint = Ein Teil des Namens oder der E-Mail-Adresse
+no-user-matches = Kein passender Benutzer.
+show-all-users = Alle Benutzer anzeigen
+service-account = Dienstkonto
+may-change-only-in = Sie dürfen nur Benutzer ändern, deren Heimat und sämtliche Rollen in einer dieser Organisationen oder darunter liegen:
+on-this-page = Auf dieser Seite
+what-user-may = Was dieser Benutzer darf
+in-the-whole-tenant = Im gesamten Mandanten
+held-everywhere = Diese Rollen gelten auch in jeder Organisation.
+place-not-active = Diese Organisation oder eine übergeordnete ist nicht aktiv; deshalb verleihen die Rollen hier nichts.
+permissions-behind = Berechtigungen
+why-held = Warum?
+time-line = Zeitleiste
+time-line-what = Das Neueste von dem, was dieser Benutzer getan hat und was mit seinem Konto und seinen Rollen geschehen ist. Was andere mit früheren Rollen, Sitzungen, zweiten Faktoren und Schlüsseln des Benutzers getan haben, steht nur im Prüfprotokoll.
+time-line-empty = Das Protokoll enthält keine Einträge über diesen Benutzer.
+devices = Geräte
+signed-in-from = Angemeldet von
+user-has-no-roles = Dieser Benutzer hat keine Rolle und darf deshalb nichts. Weisen Sie eine zu.
+deleted-has-no-roles = Dieser Benutzer hat keine Rolle.
+roles-hidden = Sie dürfen die Rollen dieses Benutzers nicht sehen.
+user-has-no-sessions = Dieser Benutzer ist nirgendwo angemeldet.
+sessions-hidden = Sie dürfen die Sitzungen dieses Benutzers nicht sehen.
+end-all-sessions = Alle Sitzungen beenden
+act-as-user = Als dieser Benutzer handeln
+act-as-user-what = Für begrenzte Zeit sehen und tun Sie, was dieser Benutzer sehen und tun darf. Er erhält eine Nachricht, und das Protokoll nennt Sie beide.
+act-reason-hint = Der Benutzer sieht ihn; er steht auch im Protokoll.
+for-how-long = Wie lange
+act-read-only = Nur ansehen: Es kann nichts geändert werden
+suspend-what = Der Benutzer kann sich dann nicht mehr anmelden, bis Sie das Konto reaktivieren. Alle seine Sitzungen werden beendet.
+suspend-confirm = Diesen Benutzer sperren
+send-reset = Link für ein neues Passwort senden
+send-reset-what = Der Benutzer erhält per E-Mail einen Link, um ein neues Passwort zu wählen. Der Link gilt 30 Minuten.
+reset-sent = Der Link ist gesendet.
+end-all-sessions-what = Der Benutzer muss sich auf jedem Gerät erneut anmelden.
+reactivate-what = Der Benutzer kann sich dann wieder anmelden, mit denselben Rollen wie zuvor.
+changed-meanwhile = Der Benutzer wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts gespeichert. Öffnen Sie die Seite vor dem Speichern erneut.
+delete-what = Der Benutzer verliert seine Rollen und Sitzungen und kann sich nicht anmelden. Sein Datensatz und seine E-Mail-Adresse bleiben bestehen.
+delete-confirm = Ja, diesen Benutzer löschen
+restore-what = Der Benutzer kann sich dann wieder anmelden, ohne Rollen.
+user-created = Der Benutzer ist angelegt, ohne Rolle.
+user-suspended = Der Benutzer ist gesperrt.
+user-reactivated = Der Benutzer ist wieder aktiv.
+user-deleted = Der Benutzer ist gelöscht.
+user-restored = Der Benutzer ist wiederhergestellt, ohne Rolle.
+sessions-ended = Alle Sitzungen des Benutzers sind beendet.
+home = Heimat
+home-or-tenant = Die Organisation, deren Administratoren dieses Konto verwalten dürfen, sofern auch alle seine Rollen dort liegen. Geben Sie einen Teil des Namens ein, und wählen Sie aus. Leer: der gesamte Mandant.
+external-id-hint = Wie ein anderes System, etwa ein Verzeichnis, diese Person bezeichnet. Leer lassen, wenn es keines gibt.
+about-this-user = was mit diesem Benutzer geschah
+by-this-user = was dieser Benutzer tat
+reset-factors = Alle zweiten Faktoren entfernen
+reset-factors-what = Für eine Person, die Telefon oder Passkey und die Wiederherstellungscodes verloren hat.
+reset-factors-after = Die Sitzungen des Benutzers werden beendet. Danach meldet sich die Person nur mit dem Passwort an, bis ein neuer Faktor eingerichtet ist.
+reset-factors-confirm = Ja, die zweiten Faktoren entfernen
+factors-reset = Der Benutzer hat jetzt keine zweiten Faktoren.
+export-user = Über diesen Benutzer gespeicherte Daten herunterladen
+export-user-what = Eine Seite mit allem, was über den Benutzer gespeichert ist und was das Protokoll darüber enthält. Der Download wird protokolliert.
 
 ## Webhooks, and what they have sent.
 
 webhooks = Webhooks
 webhook = Webhook
-webhooks-what = A webhook sends events of this tenant to another system, as soon as they are in the audit log.
-no-webhooks = There is no webhook yet.
-new-webhook = New webhook
-create-webhook = Create the webhook
-webhook-url = Address
-webhook-url-hint = Where the events go, such as https://example.com/events. It must contain no secret: the audit log shows it.
-event-types = Types of events
-event-types-hint = One on each line, such as USER.CREATE. USER.* means every action on users.
-event-catalogue = All types of events
-needs-audit-log = A webhook sends entries of the audit log. You may not read it, so you can change neither the address nor the types.
-event-format = How it writes events
-webhook-enabled = It sends events
-webhook-deleted = The webhook is deleted.
-webhook-secret = Secret of the webhook
-webhook-changed-meanwhile = The webhook has changed since you opened this page, so nothing is changed. Open the page again first.
-what-it-sends = What it sends
-about-this-webhook = what was done to this webhook
-secret = Secret
-secret-once = The receiver verifies requests with this secret. Copy it now: it is not shown again.
-rotate-secret = Make a new secret
-rotate-what = Requests are then signed with the old secret too, for 24 hours.
+webhooks-what = Ein Webhook sendet Ereignisse dieses Mandanten an ein anderes System, sobald sie im Prüfprotokoll stehen.
+no-webhooks = Es gibt noch keinen Webhook.
+new-webhook = Neuer Webhook
+create-webhook = Webhook anlegen
+webhook-url = Adresse
+webhook-url-hint = Wohin die Ereignisse gehen, zum Beispiel https://example.com/events. Sie darf kein Geheimnis enthalten: Das Prüfprotokoll zeigt sie.
+event-types = Ereignistypen
+event-types-hint = Einer je Zeile, zum Beispiel USER.CREATE. USER.* steht für jede Aktion an Benutzern.
+event-catalogue = Alle Ereignistypen
+needs-audit-log = Ein Webhook sendet Einträge des Prüfprotokolls. Da Sie es nicht lesen dürfen, können Sie weder die Adresse noch die Typen ändern.
+event-format = Format der Ereignisse
+webhook-enabled = Er sendet Ereignisse
+webhook-deleted = Der Webhook ist gelöscht.
+webhook-secret = Geheimnis des Webhooks
+webhook-changed-meanwhile = Der Webhook wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
+what-it-sends = Was er sendet
+about-this-webhook = was mit diesem Webhook geschah
+secret = Geheimnis
+secret-once = Der Empfänger prüft Anforderungen mit diesem Geheimnis. Kopieren Sie es jetzt: Es wird nicht noch einmal angezeigt.
+rotate-secret = Neues Geheimnis erzeugen
+rotate-what = Anforderungen werden danach 24 Stunden lang auch mit dem alten Geheimnis signiert.
 test = Test
-test-what = Sends an event of the type WEBHOOK.TEST at once, and shows the answer here. A test is neither in the audit log nor in the deliveries.
-send-test = Send a test
-delete-webhook-what = It sends no more events, and its deliveries are removed.
-delete-webhook-confirm = Yes, delete this webhook
-deliveries = Deliveries
-deliveries-what = The newest 200, by their last attempt. Those that have ended are removed after seven days.
-no-deliveries = No event was sent yet. The next event of these types is. Tests are not listed here.
-delivered = Delivered
-delivery-pending = Waiting for the next attempt
-delivery-paused = Waiting until the webhook is on
-delivery-failed = Failed
-receiver-answer = Answer
-no-answer = none
-attempt = Attempts
-next-attempt = the next one at
-sequence = Number of the event
-send-again-from-here = Send again, with all later events
-send-again-events = Send old events again
-from-sequence = Number of the event to begin with
-from-sequence-hint = This event and all later ones of these types are sent again.
-events-are-sent-again = The events are sent again. Open this page later to see the answers.
+test-what = Sendet sofort ein Ereignis des Typs WEBHOOK.TEST und zeigt hier die Antwort. Ein Test steht weder im Prüfprotokoll noch in den Zustellungen.
+send-test = Test senden
+delete-webhook-what = Er sendet keine Ereignisse mehr, und seine Zustellungen werden entfernt.
+delete-webhook-confirm = Ja, diesen Webhook löschen
+deliveries = Zustellungen
+deliveries-what = Die neuesten 200, nach ihrem letzten Versuch. Beendete werden nach sieben Tagen entfernt.
+no-deliveries = Es wurde noch kein Ereignis gesendet. Das nächste Ereignis dieser Typen wird gesendet. Tests stehen nicht in dieser Liste.
+delivered = Zugestellt
+delivery-pending = Wartet auf den nächsten Versuch
+delivery-paused = Wartet, bis der Webhook eingeschaltet ist
+delivery-failed = Fehlgeschlagen
+receiver-answer = Antwort
+no-answer = keine
+attempt = Versuche
+next-attempt = der nächste um
+sequence = Nummer des Ereignisses
+send-again-from-here = Erneut senden, mit allen späteren Ereignissen
+send-again-events = Alte Ereignisse erneut senden
+from-sequence = Nummer des ersten Ereignisses
+from-sequence-hint = Dieses Ereignis und alle späteren dieser Typen werden erneut gesendet.
+events-are-sent-again = Die Ereignisse werden erneut gesendet. Öffnen Sie diese Seite später, um die Antworten zu sehen.
 
 ## Texts with arguments: forms and common parts.
 
-password-hint-seed = At least { $length } characters, with an upper-case and a lower-case letter, a digit and one of ! @ # $ % ^ & *
-password-hint-nist = At least { $length } characters of any kind, such as several words
-password-hint-asvs = At least { $length } characters of any kind; 15 or more are better
-not-accepted = is not accepted: { $reason }
-browser-on = { $browser } on { $system }
+password-hint-seed = Mindestens { $length } Zeichen, mit Groß- und Kleinbuchstaben, einer Ziffer und einem von ! @ # $ % ^ & *
+password-hint-nist = Mindestens { $length } beliebige Zeichen, zum Beispiel mehrere Wörter
+password-hint-asvs = Mindestens { $length } beliebige Zeichen; 15 oder mehr sind besser
+not-accepted = wird nicht akzeptiert: { $reason }
+browser-on = { $browser } unter { $system }
 users-affected =
     { $count ->
-        [0] No user gains or loses a right.
-        [one] 1 user gains or loses rights:
-       *[other] { $count } users gain or lose rights:
+        [0] Kein Benutzer erhält oder verliert ein Recht.
+        [one] 1 Benutzer erhält oder verliert Rechte:
+       *[other] { $count } Benutzer erhalten oder verlieren Rechte:
     }
 others-affected =
     { $count ->
-        [one] 1 of them is not shown here.
-       *[other] { $count } of them are not shown here.
+        [one] 1 davon wird hier nicht angezeigt.
+       *[other] { $count } davon werden hier nicht angezeigt.
     }
 permissions-in =
     { $count ->
-        [one] 1 permission in
-       *[other] { $count } permissions in
+        [one] 1 Berechtigung, Geltungsbereich:
+       *[other] { $count } Berechtigungen, Geltungsbereich:
     }
 
 ## Lengths of time.
 
 length-days =
     { $count ->
-        [one] 1 day
-       *[other] { $count } days
+        [one] 1 Tag
+       *[other] { $count } Tage
     }
 length-hours =
     { $count ->
-        [one] 1 hour
-       *[other] { $count } hours
+        [one] 1 Stunde
+       *[other] { $count } Stunden
     }
 length-minutes =
     { $count ->
-        [one] 1 minute
-       *[other] { $count } minutes
+        [one] 1 Minute
+       *[other] { $count } Minuten
     }
 length-seconds =
     { $count ->
-        [one] 1 second
-       *[other] { $count } seconds
+        [one] 1 Sekunde
+       *[other] { $count } Sekunden
     }
 
 ## Days below a chart, in the order of their months.
 
-short-day-1 = { $day } Jan
-short-day-2 = { $day } Feb
-short-day-3 = { $day } Mar
-short-day-4 = { $day } Apr
-short-day-5 = { $day } May
-short-day-6 = { $day } Jun
-short-day-7 = { $day } Jul
-short-day-8 = { $day } Aug
-short-day-9 = { $day } Sep
-short-day-10 = { $day } Oct
-short-day-11 = { $day } Nov
-short-day-12 = { $day } Dec
+short-day-1 = { $day }. Jan.
+short-day-2 = { $day }. Feb.
+short-day-3 = { $day }. März
+short-day-4 = { $day }. Apr.
+short-day-5 = { $day }. Mai
+short-day-6 = { $day }. Juni
+short-day-7 = { $day }. Juli
+short-day-8 = { $day }. Aug.
+short-day-9 = { $day }. Sept.
+short-day-10 = { $day }. Okt.
+short-day-11 = { $day }. Nov.
+short-day-12 = { $day }. Dez.
 
 ## Why a user may not do something.
 
-denial-user-not-active = The user is not active, and so may do nothing.
-denial-expired = A role that gave this permission has ended.
-denial-organization-not-active = A role with this permission is held there, but the organization or one above it is not active.
-denial-held-elsewhere = The user holds this permission in other organizations only.
-denial-did-not-exist = The user or the organization did not exist at that moment.
-denial-not-held = No role of the user has this permission.
+denial-user-not-active = Der Benutzer ist nicht aktiv und darf deshalb nichts.
+denial-expired = Eine Rolle, die diese Berechtigung verliehen hat, ist beendet.
+denial-organization-not-active = Dort gibt es eine Rolle mit dieser Berechtigung, aber die Organisation oder eine übergeordnete ist nicht aktiv.
+denial-held-elsewhere = Der Benutzer hat diese Berechtigung nur in anderen Organisationen.
+denial-did-not-exist = Den Benutzer oder die Organisation gab es zu diesem Zeitpunkt nicht.
+denial-not-held = Keine Rolle des Benutzers hat diese Berechtigung.
 
 ## Access requests, with arguments.
 
 requests-found =
     { $count ->
-        [one] 1 access request
-       *[other] { $count } access requests
+        [one] 1 Zugriffsanfrage
+       *[other] { $count } Zugriffsanfragen
     }
-request-note-at-once = No approval is needed: you have the role at once. The administrators of the tenant get a message about it.
-request-note-later = No approval is needed: you get the role at the moment below. The administrators of the tenant get a message about it now.
-request-note-one-at-once = This is what you have after another person has approved. The time runs from the approval. Those who can approve get a message about your request.
-request-note-one-later = This is what you have after another person has approved. The time runs from the moment below, or from the approval if that is later. Those who can approve get a message about your request.
-request-note-two-at-once = This is what you have after two other persons have approved. The time runs from the second approval. Those who can approve get a message about your request.
-request-note-two-later = This is what you have after two other persons have approved. The time runs from the moment below, or from the second approval if that is later. Those who can approve get a message about your request.
-ask-for = Ask for { $role } in { $place } for { $time }
-approvals-needed-none = no approval
-approvals-needed-one = 1 other person
-approvals-needed-two = 2 other persons
-cancelled-by = { $user } has cancelled this request, so nothing is saved.
-denied-by = { $user } has refused this request already, so nothing is saved.
+request-note-at-once = Es ist keine Genehmigung nötig: Sie haben die Rolle sofort. Die Administratoren des Mandanten erhalten eine Nachricht darüber.
+request-note-later = Es ist keine Genehmigung nötig: Sie erhalten die Rolle zum Zeitpunkt unten. Die Administratoren des Mandanten erhalten schon jetzt eine Nachricht darüber.
+request-note-one-at-once = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab der Genehmigung. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+request-note-one-later = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab dem Zeitpunkt unten oder ab der Genehmigung, falls diese später kommt. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+request-note-two-at-once = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab der zweiten Genehmigung. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+request-note-two-later = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab dem Zeitpunkt unten oder ab der zweiten Genehmigung, falls diese später kommt. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+ask-for = { $role } für { $time } beantragen (Geltungsbereich: { $place })
+approvals-needed-none = keine Genehmigung
+approvals-needed-one = 1 andere Person
+approvals-needed-two = 2 andere Personen
+cancelled-by = { $user } hat diese Anfrage zurückgezogen; deshalb wurde nichts gespeichert.
+denied-by = { $user } hat diese Anfrage bereits abgelehnt; deshalb wurde nichts gespeichert.
 # A moment follows this text and the next three.
-you-have = You have { $role } until
-you-get = No more approval is needed. You get { $role } on
-user-has = Your approval is saved: { $user } has { $role } until
-user-gets = Your approval is saved: { $user } gets { $role } on
-approvals-of = { $count } of { $needed }
-deleted-role = { $role } (deleted)
-holders-of = the holders of { $role }
+you-have = Sie haben { $role } bis
+you-get = Es ist keine weitere Genehmigung nötig. Sie erhalten { $role } am
+user-has = Ihre Genehmigung ist gespeichert: { $user } hat { $role } bis
+user-gets = Ihre Genehmigung ist gespeichert: { $user } erhält { $role } am
+approvals-of = { $count } von { $needed }
+deleted-role = { $role } (gelöscht)
+holders-of = die Inhaber von { $role }
 requests-wait =
     { $count ->
-        [one] 1 access request waits for your decision
-       *[other] { $count } access requests wait for your decision
+        [one] 1 Zugriffsanfrage wartet auf Ihre Entscheidung
+       *[other] { $count } Zugriffsanfragen warten auf Ihre Entscheidung
     }
 
 ## Access reviews, with arguments.
 
-completion-all-stay = All items stay: { $keep }. This cannot be undone.
-completion = Items that are revoked: { $revoke }. Those that stay: { $keep }. This cannot be undone.
+completion-all-stay = Alle Posten bleiben bestehen: { $keep }. Das kann nicht rückgängig gemacht werden.
+completion = Posten, die widerrufen werden: { $revoke }. Posten, die bleiben: { $keep }. Das kann nicht rückgängig gemacht werden.
 completion-undecided =
     { $count ->
-        [one] One item has no decision yet. Decide about it before you complete the review.
-       *[other] { $count } items have no decision yet. Decide about them before you complete the review.
+        [one] Über einen Posten ist noch nicht entschieden. Entscheiden Sie über ihn, bevor Sie die Überprüfung abschließen.
+       *[other] Über { $count } Posten ist noch nicht entschieden. Entscheiden Sie über sie, bevor Sie die Überprüfung abschließen.
     }
 
 ## The own account, role assignments and attributes, with arguments.
 
-link-with = Link { $provider }
+link-with = Mit { $provider } verknüpfen
 assignments-found =
     { $count ->
-        [one] 1 assignment
-       *[other] { $count } assignments
+        [one] 1 Zuweisung
+       *[other] { $count } Zuweisungen
     }
-revoke-role = Revoke { $role } of { $user }
-assign-role-to = Assign { $role } to { $user } in { $organization } and below
-assign-role-in-tenant = Assign { $role } to { $user } in the whole tenant
-change-end-of = Change the end of { $role } of { $user }
-attribute-hint-number = A number
-attribute-hint-strings = One in each line
-has-a-field = must not contain { $key }, which has a field of its own
+revoke-role = { $user } die Rolle { $role } entziehen
+assign-role-to = { $user } die Rolle { $role } in { $organization } und darunter zuweisen
+assign-role-in-tenant = { $user } die Rolle { $role } im gesamten Mandanten zuweisen
+change-end-of = Ende der Rolle { $role } von { $user } ändern
+attribute-hint-number = Eine Zahl
+attribute-hint-strings = Einer je Zeile
+has-a-field = darf { $key } nicht enthalten, das ein eigenes Feld hat
 # What is wrong follows.
 definition = Definition { $number }:
-unregistered-allowed = Allowed, with any value
-unregistered-refused = Refused. Those that exist stay until they are removed
+unregistered-allowed = Erlaubt, mit beliebigem Wert
+unregistered-refused = Abgelehnt. Vorhandene bleiben, bis sie entfernt werden
 
 ## Directories, with arguments.
 
-account-is-made = The service account is made, and chosen below. The directory is not created yet. { $why }
-the-address-above = the address above
-key-of-the-account = an API key of the service account
-key-as-bearer-token = HTTP Header, with an API key of the service account as the bearer token
-remove-directory-named = Remove the directory { $name }
+account-is-made = Das Dienstkonto ist angelegt und unten ausgewählt. Das Verzeichnis ist noch nicht angelegt. { $why }
+the-address-above = die Adresse oben
+key-of-the-account = ein API-Schlüssel des Dienstkontos
+key-as-bearer-token = HTTP Header, mit einem API-Schlüssel des Dienstkontos als Bearer-Token
+remove-directory-named = Verzeichnis { $name } entfernen
 groups-found =
     { $count ->
-        [one] 1 group
-       *[other] { $count } groups
+        [one] 1 Gruppe
+       *[other] { $count } Gruppen
     }
-change-grants-of = Change the roles of the group { $group }
+change-grants-of = Rollen der Gruppe { $group } ändern
 role-in = { $role } · { $place }
-account-lacks = The service account of the directory does not hold what this role gives: it lacks { $permission } there.
-by-group = by group { $group } of { $directory }
+account-lacks = Das Dienstkonto des Verzeichnisses hat nicht, was diese Rolle verleiht: Ihm fehlt dort { $permission }.
+by-group = durch die Gruppe { $group } von { $directory }
 
 ## Eligibilities, with arguments.
 
-no-holder-in-tenant = No user holds { $role } in { $place }, so no user can ask now. Roles in organizations do not count.
-no-holder-in-organization = No user holds { $role } in { $place } or above it, so no user can ask now. Roles in organizations below it do not count.
+no-holder-in-tenant = Kein Benutzer hat { $role } (Geltungsbereich: { $place }); deshalb kann derzeit kein Benutzer anfragen. Rollen in Organisationen zählen nicht.
+no-holder-in-organization = Kein Benutzer hat { $role } in { $place } oder darüber; deshalb kann derzeit kein Benutzer anfragen. Rollen in Organisationen darunter zählen nicht.
 persons =
     { $count ->
-        [one] 1 person
-       *[other] { $count } persons
+        [one] 1 Person
+       *[other] { $count } Personen
     }
-approvals-choice-none = None: the access begins at once
-approvals-choice-one = One other person
-approvals-choice-two = Two other persons
+approvals-choice-none = Keine: Der Zugriff beginnt sofort
+approvals-choice-one = Eine andere Person
+approvals-choice-two = Zwei andere Personen
 
 ## Find, with arguments; and other words by which the pages are found, beside their names.
 
 results-found =
     { $count ->
-        [0] Nothing is found that you may see.
-        [one] 1 result
-       *[other] { $count } results
+        [0] Es wurde nichts gefunden, was Sie sehen dürfen.
+        [one] 1 Ergebnis
+       *[other] { $count } Ergebnisse
     }
-words-overview = home start dashboard statistics sign-ins
-words-users = people persons members employees service accounts
-words-users-new = add create person people account
-words-users-import = csv upload file people
-words-invitations = invited people pending
-words-invitations-new = user mail add
-words-roles = groups permissions rights
-words-roles-new = create add permissions
-words-assignments = who holds roles grants members
-words-assignments-new = give grant user
-words-organizations = places tree branches units departments teams
-words-organizations-new = create add place branch unit department team
-words-access = why permission rights allowed
-words-access-who = permission rights holders allowed access
-words-access-requests = approve deny approvals elevation just in time
-words-access-requests-new = request role elevation
-words-eligibilities = who may ask approvals elevation
-words-eligibilities-new = create add who may ask
-words-audit = history events entries changes
-words-access-reviews = recertification certification attestation
-words-access-reviews-new = begin start recertification
-words-webhooks = events notifications integration
-words-webhooks-new = create add events notifications
-words-domains = dns verified e-mail
-words-domains-new = add dns
-words-identity-providers = sso single sign-on openid oidc federation entra okta google
-words-identity-providers-new = create add sso single sign-on openid oidc federation
-words-directories = scim provisioning groups entra okta
-words-directories-new = create add scim provisioning
-words-tenant = tenant password policy retention second factor attributes
-words-account = profile me sessions api keys passkey authenticator second factor recovery codes
-words-account-password = my account new
-words-account-email = my account new mail
+words-overview = start startseite dashboard statistik anmeldungen
+words-users = personen mitglieder mitarbeiter angestellte dienstkonten
+words-users-new = hinzufügen anlegen erstellen person konto
+words-users-import = csv hochladen datei personen
+words-invitations = eingeladene personen ausstehend
+words-invitations-new = benutzer e-mail hinzufügen
+words-roles = gruppen berechtigungen rechte
+words-roles-new = anlegen erstellen hinzufügen berechtigungen
+words-assignments = wer hat rollen rollenzuweisungen mitglieder
+words-assignments-new = geben vergeben benutzer
+words-organizations = orte baum filialen einheiten abteilungen teams
+words-organizations-new = anlegen erstellen hinzufügen ort filiale einheit abteilung team
+words-access = warum berechtigung rechte erlaubt
+words-access-who = berechtigung rechte inhaber erlaubt zugriff
+words-access-requests = genehmigen ablehnen genehmigungen anträge just in time
+words-access-requests-new = antrag rolle anfrage
+words-eligibilities = wer darf anfragen genehmigungen anträge
+words-eligibilities-new = anlegen erstellen hinzufügen wer darf anfragen
+words-audit = audit verlauf ereignisse einträge änderungen
+words-access-reviews = rezertifizierung zertifizierung kontrolle
+words-access-reviews-new = starten beginnen rezertifizierung
+words-webhooks = ereignisse benachrichtigungen integration
+words-webhooks-new = anlegen erstellen hinzufügen ereignisse benachrichtigungen
+words-domains = dns bestätigt e-mail
+words-domains-new = hinzufügen dns
+words-identity-providers = sso single sign-on openid oidc föderation entra okta google
+words-identity-providers-new = anlegen erstellen hinzufügen sso single sign-on openid oidc föderation
+words-directories = scim bereitstellung gruppen entra okta
+words-directories-new = anlegen erstellen hinzufügen scim bereitstellung
+words-tenant = mandant passwortrichtlinie aufbewahrung zweiter faktor attribute
+words-account = profil ich sitzungen api-schlüssel passkey authenticator zweiter faktor wiederherstellungscodes
+words-account-password = mein konto neu kennwort
+words-account-email = mein konto neu mail
 
 
 ## Identity providers, with arguments.
 
-claim-sub = sub: the subject
-claim-oid = oid: the object identifier of Entra
-provisioning-off = Nothing happens: people link their own accounts.
-provisioning-link = The user with the verified address of the person is linked.
-provisioning-create = The user with the verified address of the person is linked, or a new user is made.
+claim-sub = sub: das Subjekt
+claim-oid = oid: die Objektkennung von Entra
+provisioning-off = Nichts geschieht: Personen verknüpfen ihre Konten selbst.
+provisioning-link = Der Benutzer mit der bestätigten Adresse der Person wird verknüpft.
+provisioning-create = Der Benutzer mit der bestätigten Adresse der Person wird verknüpft, oder ein neuer wird angelegt.
 
 ## Organizations, with arguments.
 
-map-from = Map from { $name }
+map-from = Karte ab { $name }
 places-not-drawn =
     { $count ->
-        [one] 1 organization is not drawn. To see them, begin the map at a place above them.
-       *[other] { $count } organizations are not drawn. To see them, begin the map at a place above them.
+        [one] 1 Organisation ist nicht eingezeichnet. Beginnen Sie die Karte an einem Ort darüber, um sie zu sehen.
+       *[other] { $count } Organisationen sind nicht eingezeichnet. Beginnen Sie die Karte an einem Ort darüber, um sie zu sehen.
     }
-missing-below = { $count } below not drawn
+missing-below = { $count } darunter nicht eingezeichnet
 members-counted =
     { $count ->
-        [0] no members
-        [one] 1 member
-       *[other] { $count } members
+        [0] keine Mitglieder
+        [one] 1 Mitglied
+       *[other] { $count } Mitglieder
     }
-counts-below = below it: { $counts }
-places-below = { $count } below
+counts-below = darunter: { $counts }
+places-below = { $count } darunter
 organizations-found =
     { $count ->
-        [one] 1 organization
-       *[other] { $count } organizations
+        [one] 1 Organisation
+       *[other] { $count } Organisationen
     }
-move-named = Move { $name }
-move-below = Move { $name } below { $parent }
-move-to-top = Move { $name } to the top
-suspend-named = Suspend { $name }
-reactivate-named = Reactivate { $name }
-delete-named = Delete { $name }
+move-named = { $name } verschieben
+move-below = { $name } unter { $parent } verschieben
+move-to-top = { $name } auf die oberste Ebene verschieben
+suspend-named = { $name } sperren
+reactivate-named = { $name } reaktivieren
+delete-named = { $name } löschen
 
 ## The overview, with arguments.
 
 directories-refused =
     { $count ->
-        [one] Requests of 1 directory were refused within the last 7 days
-       *[other] Requests of { $count } directories were refused within the last 7 days
+        [one] In den letzten 7 Tagen wurden Anforderungen von 1 Verzeichnis abgelehnt
+       *[other] In den letzten 7 Tagen wurden Anforderungen von { $count } Verzeichnissen abgelehnt
     }
 requests-refused =
     { $count ->
-        [one] 1 request
-       *[other] { $count } requests
+        [one] 1 Anforderung
+       *[other] { $count } Anforderungen
     }
 webhooks-fail =
     { $count ->
-        [one] 1 webhook fails: its receiver did not accept the last event
-       *[other] { $count } webhooks fail: their receivers did not accept the last event
+        [one] 1 Webhook schlägt fehl: Sein Empfänger hat das letzte Ereignis nicht angenommen
+       *[other] { $count } Webhooks schlagen fehl: Ihre Empfänger haben das letzte Ereignis nicht angenommen
     }
 reviews-due =
     { $count ->
-        [one] 1 access review with undecided items is late, or due within 7 days
-       *[other] { $count } access reviews with undecided items are late, or due within 7 days
+        [one] 1 Zugriffsüberprüfung mit unentschiedenen Posten ist überfällig oder binnen 7 Tagen fällig
+       *[other] { $count } Zugriffsüberprüfungen mit unentschiedenen Posten sind überfällig oder binnen 7 Tagen fällig
     }
-items-undecided = { $count } undecided
+items-undecided = { $count } unentschieden
 have-no-factor =
     { $count ->
-        [one] 1 of { $people } active people has no second factor
-       *[other] { $count } of { $people } active people have no second factor
+        [one] 1 von { $people } aktiven Personen hat keinen zweiten Faktor
+       *[other] { $count } von { $people } aktiven Personen haben keinen zweiten Faktor
     }
 # The text of the number may say that there are more.
 keys-end =
     { $count ->
-        [one] 1 API key ends within 30 days
-       *[other] { $number } API keys end within 30 days
+        [one] 1 API-Schlüssel endet binnen 30 Tagen
+       *[other] { $number } API-Schlüssel enden binnen 30 Tagen
     }
 own-keys-end =
     { $count ->
-        [one] 1 of your API keys ends within 30 days
-       *[other] { $count } of your API keys end within 30 days
+        [one] 1 Ihrer API-Schlüssel endet binnen 30 Tagen
+       *[other] { $count } Ihrer API-Schlüssel enden binnen 30 Tagen
     }
-assignments-ending = Role assignments that end within 7 days: { $next }; within 30 days: { $soon }
+assignments-ending = Rollenzuweisungen, die binnen 7 Tagen enden: { $next }; binnen 30 Tagen: { $soon }
 invitations-end =
     { $count ->
-        [one] 1 invitation ends within 2 days without an answer
-       *[other] { $count } invitations end within 2 days without an answer
+        [one] 1 Einladung endet binnen 2 Tagen ohne Antwort
+       *[other] { $count } Einladungen enden binnen 2 Tagen ohne Antwort
     }
-at-least-invitations-end = { $count } or more invitations end within 2 days without an answer
+at-least-invitations-end = { $count } oder mehr Einladungen enden binnen 2 Tagen ohne Antwort
 linked-holders =
     { $count ->
-        [0] Not all administrators were looked at for linked accounts
-        [one] 1 administrator has a linked account
-       *[other] { $count } administrators have a linked account
+        [0] Nicht alle Administratoren wurden auf verknüpfte Konten geprüft
+        [one] 1 Administrator hat ein verknüpftes Konto
+       *[other] { $count } Administratoren haben ein verknüpftes Konto
     }
-have-a-factor = Active people with a second factor: { $with } of { $people }
-all-entries-wait = They can be checked within a minute.
+have-a-factor = Aktive Personen mit zweitem Faktor: { $with } von { $people }
+all-entries-wait = Sie können binnen einer Minute geprüft werden.
 entries-wait =
     { $count ->
-        [one] The newest one can be checked within a minute, the others now.
-       *[other] The newest { $number } can be checked within a minute, the others now.
+        [one] Der neueste kann binnen einer Minute geprüft werden, die anderen jetzt.
+       *[other] Die neuesten { $number } können binnen einer Minute geprüft werden, die anderen jetzt.
     }
-entries-late = Entries of the audit log that cannot be checked yet: { $number }
-at-least = { $count } or more
+entries-late = Einträge des Prüfprotokolls, die noch nicht geprüft werden können: { $number }
+at-least = { $count } oder mehr
 
 ## Permissions and roles, with arguments.
 
-delete-permission = Delete the permission { $name }
+delete-permission = Berechtigung { $name } löschen
 permissions-found =
     { $count ->
-        [one] 1 permission
-       *[other] { $count } permissions
+        [one] 1 Berechtigung
+       *[other] { $count } Berechtigungen
     }
-only-in = Only in { $role }
+only-in = Nur in { $role }
 differences-found =
     { $count ->
-        [0] No differences
-        [one] 1 difference
-       *[other] { $count } differences
+        [0] Keine Unterschiede
+        [one] 1 Unterschied
+       *[other] { $count } Unterschiede
     }
-may-everything-with = Do everything with { $resource }, also what is added later.
-change-role = Change the role { $name }
+may-everything-with = Alles rund um „{ $resource }“ tun, auch was später hinzukommt.
+change-role = Rolle { $name } ändern
 roles-found =
     { $count ->
-        [one] 1 role
-       *[other] { $count } roles
+        [one] 1 Rolle
+       *[other] { $count } Rollen
     }
 
 ## Actions on many, with arguments.
 
-too-many-selected = must be at most { $max } lines
+too-many-selected = dürfen höchstens { $max } Zeilen sein
 run-assign =
     { $count ->
-        [one] Make 1 assignment
-       *[other] Make { $count } assignments
+        [one] 1 Zuweisung vornehmen
+       *[other] { $count } Zuweisungen vornehmen
     }
-run-suspend =
-    { $count ->
-        [one] Suspend 1 user
-       *[other] Suspend { $count } users
-    }
-run-reactivate =
-    { $count ->
-        [one] Reactivate 1 user
-       *[other] Reactivate { $count } users
-    }
+run-suspend = { $count } Benutzer sperren
+run-reactivate = { $count } Benutzer reaktivieren
 run-end-sessions =
     { $count ->
-        [one] End the sessions of 1 user
-       *[other] End the sessions of { $count } users
+        [one] Sitzungen von 1 Benutzer beenden
+       *[other] Sitzungen von { $count } Benutzern beenden
     }
 run-revoke =
     { $count ->
-        [one] Revoke 1 assignment
-       *[other] Revoke { $count } assignments
+        [one] 1 Zuweisung widerrufen
+       *[other] { $count } Zuweisungen widerrufen
     }
 run-change-end =
     { $count ->
-        [one] Change the end of 1 assignment
-       *[other] Change the end of { $count } assignments
+        [one] Ende von 1 Zuweisung ändern
+       *[other] Ende von { $count } Zuweisungen ändern
     }
-run-assign-what = Each user gets the role at once.
-run-suspend-what = Each user can no longer sign in until the account is reactivated. All sessions end.
-run-reactivate-what = Each user can sign in again, with the same roles as before.
-run-end-sessions-what = Each user must sign in again on every device.
-run-revoke-what = Each user loses the role at once.
-run-change-end-what = Each user holds the role until the new end.
-undo-by-assign = Assign these again…
-undo-by-suspend = Suspend these again…
-undo-by-reactivate = Reactivate these…
-undo-by-end-sessions = End these sessions…
-undo-by-revoke = Revoke these assignments…
-undo-by-change-end = Set the earlier ends again…
-run-done = { $done } of { $total } done
-run-done-and-refused = { $done } of { $total } done, { $refused } not done
+run-assign-what = Jeder Benutzer erhält die Rolle sofort.
+run-suspend-what = Jeder Benutzer kann sich nicht mehr anmelden, bis sein Konto reaktiviert wird. Alle Sitzungen werden beendet.
+run-reactivate-what = Jeder Benutzer kann sich wieder anmelden, mit denselben Rollen wie zuvor.
+run-end-sessions-what = Jeder Benutzer muss sich auf jedem Gerät erneut anmelden.
+run-revoke-what = Jeder Benutzer verliert die Rolle sofort.
+run-change-end-what = Jeder Benutzer hat die Rolle bis zum neuen Ende.
+undo-by-assign = Diese wieder zuweisen …
+undo-by-suspend = Diese wieder sperren …
+undo-by-reactivate = Diese reaktivieren …
+undo-by-end-sessions = Diese Sitzungen beenden …
+undo-by-revoke = Diese Zuweisungen widerrufen …
+undo-by-change-end = Frühere Enden wieder festlegen …
+run-done = { $done } von { $total } erledigt
+run-done-and-refused = { $done } von { $total } erledigt, { $refused } nicht erledigt
 runs-unseen =
     { $count ->
-        [one] A bulk action of yours goes on, or has ended
-       *[other] { $count } bulk actions of yours go on, or have ended
+        [one] Eine Ihrer Sammelaktionen läuft noch oder ist beendet
+       *[other] { $count } Ihrer Sammelaktionen laufen noch oder sind beendet
     }
 
 ## Signing in, the tenant, users and webhooks, with arguments.
 
-sign-in-with = Sign in with { $provider }
-confirm-at = Confirm at { $provider }
+sign-in-with = Mit { $provider } anmelden
+confirm-at = Bei { $provider } bestätigen
 entries-are-kept =
     { $days ->
-        [one] Entries are kept for 1 day.
-       *[other] Entries are kept for { $days } days.
+        [one] Einträge werden 1 Tag aufbewahrt.
+       *[other] Einträge werden { $days } Tage aufbewahrt.
     }
 # A moment follows.
 entries-will-be-kept =
     { $days ->
-        [one] They are kept for 1 day from
-       *[other] They are kept for { $days } days from
+        [one] Sie werden 1 Tag aufbewahrt ab dem
+       *[other] Sie werden { $days } Tage aufbewahrt ab dem
     }
 entries-removed =
     { $count ->
-        [0] No entry is older than the retention.
-        [one] 1 entry is removed.
-       *[other] { $count } entries are removed.
+        [0] Kein Eintrag ist älter als die Aufbewahrungsfrist.
+        [one] 1 Eintrag wurde entfernt.
+       *[other] { $count } Einträge wurden entfernt.
     }
-policy-seed = Mixed: at least 8 characters
-policy-nist = Long: at least 15 characters
-policy-asvs = Simple: at least 8 characters
-password-login-allowed = Allowed
-password-login-federated = Not for persons whose identity provider is known
-email-login-off = Off
-email-login-on = On: for persons whose address is verified
-authzen-id = Their identifiers here
-authzen-name = Persons by external identifier or e-mail address, organizations by short name
-factor-policy-off = Off: no person can set one up
-factor-policy-optional = Optional: each person decides
-factor-policy-required = Required for all persons
-users-found =
-    { $count ->
-        [one] 1 user
-       *[other] { $count } users
-    }
+policy-seed = Gemischt: mindestens 8 Zeichen
+policy-nist = Lang: mindestens 15 Zeichen
+policy-asvs = Einfach: mindestens 8 Zeichen
+password-login-allowed = Erlaubt
+password-login-federated = Nicht für Personen, deren Identitätsanbieter bekannt ist
+email-login-off = Aus
+email-login-on = Ein: für Personen mit bestätigter Adresse
+authzen-id = Ihre hiesigen Kennungen
+authzen-name = Personen mit externer Kennung oder E-Mail-Adresse, Organisationen mit Kurznamen
+factor-policy-off = Aus: Keine Person kann einen einrichten
+factor-policy-optional = Freiwillig: Jede Person entscheidet selbst
+factor-policy-required = Pflicht für alle Personen
+users-found = { $count } Benutzer
 more-permissions =
     { $count ->
-        [one] 1 more permission
-       *[other] { $count } more permissions
+        [one] 1 weitere Berechtigung
+       *[other] { $count } weitere Berechtigungen
     }
 more-roles =
     { $count ->
-        [one] 1 more role
-       *[other] { $count } more roles
+        [one] 1 weitere Rolle
+       *[other] { $count } weitere Rollen
     }
-format-native = As entries of the audit log
-format-ocsf = OCSF: the Open Cybersecurity Schema Framework, for a SIEM
-unknown-types = The service itself records no event of this type: { $types }. Only your own application can record it.
-test-answered = The receiver answered { $status } after { $duration } ms
-test-failed = The test failed after { $duration } ms
+format-native = Als Einträge des Prüfprotokolls
+format-ocsf = OCSF: das Open Cybersecurity Schema Framework, für ein SIEM
+unknown-types = Der Dienst selbst zeichnet kein Ereignis dieses Typs auf: { $types }. Nur Ihre eigene Anwendung kann es aufzeichnen.
+test-answered = Der Empfänger antwortete mit { $status } nach { $duration } ms
+test-failed = Der Test ist nach { $duration } ms fehlgeschlagen
 test-error = { $answer }: { $error }.
-test-accepted = { $answer }. The test is accepted.
+test-accepted = { $answer }. Der Test ist angenommen.
 
 ## The audit log, with arguments.
 
 entries-shown =
     { $count ->
-        [0] No entry matches.
-        [one] 1 entry
-       *[other] { $count } entries
+        [0] Kein passender Eintrag.
+        [one] 1 Eintrag
+       *[other] { $count } Einträge
     }
 fields-unchanged =
     { $count ->
-        [one] 1 unchanged field
-       *[other] { $count } unchanged fields
+        [one] 1 unverändertes Feld
+       *[other] { $count } unveränderte Felder
     }
 
 ## The texts of the script of the audit log.
 
-audit-text-following = New entries appear at the top, every few seconds while this page is visible.
-audit-text-news = New entries: { $count }.
-audit-text-gap = Many entries came since this page was loaded. Load it again, then follow.
-audit-text-long = Following has stopped, because it took long. Press the button to go on.
-audit-text-stopped = Following has stopped.
-audit-text-ended = Your session has ended.
-audit-text-good = Checked: everything matches.
-audit-text-bad = Checked: something does not match.
-audit-text-unknown = This could not be checked.
-audit-text-checking = Checked entries: { $done } of { $count }.
-audit-text-log-good = The log was not changed since this browser last checked it, on { $time }.
-audit-text-log-first = This is the first check of the log in this browser.
-audit-text-log-kept = Whether the log was changed before now was not checked. This browser keeps what it needs to find a later change.
-audit-text-log-compared = The entries on this page were compared with the log, and match: { $count }. Entries on other pages were not read.
-audit-text-log-waiting = Entries on this page that were not checked: { $count }. New entries can be checked after a few seconds. The first reason: { $why }
-audit-text-entry-differs = The entry “{ $sentence }” is not as the log has it.
+audit-text-following = Neue Einträge erscheinen oben, alle paar Sekunden, solange diese Seite sichtbar ist.
+audit-text-news = Neue Einträge: { $count }.
+audit-text-gap = Seit dem Laden dieser Seite sind viele Einträge hinzugekommen. Laden Sie sie neu, und verfolgen Sie dann das Protokoll.
+audit-text-long = Das Verfolgen wurde angehalten, weil es lange dauerte. Klicken Sie auf die Schaltfläche, um fortzufahren.
+audit-text-stopped = Das Verfolgen wurde angehalten.
+audit-text-ended = Ihre Sitzung ist beendet.
+audit-text-good = Geprüft: Alles stimmt überein.
+audit-text-bad = Geprüft: Etwas stimmt nicht überein.
+audit-text-unknown = Dies konnte nicht geprüft werden.
+audit-text-checking = Geprüfte Einträge: { $done } von { $count }.
+audit-text-log-good = Das Protokoll wurde nicht verändert, seit dieser Browser es zuletzt geprüft hat ({ $time }).
+audit-text-log-first = Das ist die erste Prüfung des Protokolls in diesem Browser.
+audit-text-log-kept = Ob das Protokoll früher verändert wurde, ist nicht geprüft. Dieser Browser bewahrt auf, was er braucht, um eine spätere Veränderung zu erkennen.
+audit-text-log-compared = Die Einträge auf dieser Seite wurden mit dem Protokoll verglichen und stimmen überein: { $count }. Einträge auf anderen Seiten wurden nicht gelesen.
+audit-text-log-waiting = Nicht geprüfte Einträge auf dieser Seite: { $count }. Neue Einträge können nach einigen Sekunden geprüft werden. Der erste Grund: { $why }
+audit-text-entry-differs = Der Eintrag „{ $sentence }“ stimmt nicht mit dem Protokoll überein.
 audit-text-mark-good = ✓
 audit-text-mark-bad = ✗
 audit-text-mark-unknown = –
-audit-text-how = What was checked, and what was not
-audit-text-included = This browser computed the hash of the entry, and from it and { $hashes } other hashes the root of the log with { $size } entries. It is the root in the present checkpoint.
-audit-text-not-included = The root that this browser computed from the entry is not the root in the present checkpoint.
-audit-text-signed = The present checkpoint is signed with the key that this browser has kept since { $time }.
-audit-text-signed-first = The present checkpoint is signed with the key that the server names. This browser keeps the key from now on.
-audit-text-not-signed = The present checkpoint is not signed with the key of the log.
-audit-text-signature-unknown = The signature of the checkpoint was not checked, because this browser does not have Ed25519.
-audit-text-other-key = The log has another key than the one that this browser has kept since { $time }.
-audit-text-grown = The checkpoint that this browser kept on { $time } has { $old } entries, and the log of now starts with the same { $old } entries. None of them was changed, removed or moved.
-audit-text-not-grown = The log of now does not start with the { $old } entries of the checkpoint that this browser kept on { $time }. Some of them were changed, removed or moved.
-audit-text-personal = The personal values of the entry match the hashes in it.
-audit-text-not-personal = Personal values of the entry do not match the hashes in it.
-audit-text-erased = Personal values of the entry were erased, so they were not checked. Their hashes are in the entry.
-audit-text-shown = The proven entry has the action, the type and the time that this page shows. Compare its other fields below.
-audit-text-not-shown = The proven entry has another action, type or time than this page shows.
-audit-text-protected = The entry was in the log on { $time }, and has not changed since.
-audit-text-newer = The entry is newer than the last check of this browser, on { $time }. Whether it was changed before now was not checked. A later change will be found.
-audit-text-first = This browser has not checked the log before. Whether the entry was changed before now was not checked. A later change will be found.
-audit-text-limit-truth = Not checked: whether the entries were true when they were written.
-audit-text-limit-others = Not checked: whether other people get the same log. Compare your checkpoint with theirs.
-audit-text-limit-script = The program of this check comes from the same server. To be independent of it, keep the checkpoint below, and check it with a tool of your own.
-audit-text-evidence = The checkpoint, the key, and the proven entry if one was checked
-audit-text-operator = Do not clear the data of this browser, and ask the operator to run: iam-server audit verify
-audit-text-insecure = A browser can check the log only over HTTPS, or on the same machine.
+audit-text-how = Was geprüft wurde und was nicht
+audit-text-included = Dieser Browser hat den Hash des Eintrags berechnet und daraus, mit { $hashes } weiteren Hashes, die Wurzel des Protokolls mit { $size } Einträgen. Sie ist die Wurzel im aktuellen Prüfpunkt.
+audit-text-not-included = Die Wurzel, die dieser Browser aus dem Eintrag berechnet hat, ist nicht die Wurzel im aktuellen Prüfpunkt.
+audit-text-signed = Der aktuelle Prüfpunkt ist mit dem Schlüssel signiert, den dieser Browser seit { $time } aufbewahrt.
+audit-text-signed-first = Der aktuelle Prüfpunkt ist mit dem Schlüssel signiert, den der Server nennt. Dieser Browser bewahrt den Schlüssel ab jetzt auf.
+audit-text-not-signed = Der aktuelle Prüfpunkt ist nicht mit dem Schlüssel des Protokolls signiert.
+audit-text-signature-unknown = Die Signatur des Prüfpunkts wurde nicht geprüft, da dieser Browser Ed25519 nicht beherrscht.
+audit-text-other-key = Das Protokoll hat einen anderen Schlüssel als den, den dieser Browser seit { $time } aufbewahrt.
+audit-text-grown = Der Prüfpunkt, den dieser Browser am { $time } aufbewahrt hat, umfasst { $old } Einträge, und das heutige Protokoll beginnt mit denselben { $old } Einträgen. Keiner davon wurde verändert, entfernt oder verschoben.
+audit-text-not-grown = Das heutige Protokoll beginnt nicht mit den { $old } Einträgen des Prüfpunkts, den dieser Browser am { $time } aufbewahrt hat. Einige davon wurden verändert, entfernt oder verschoben.
+audit-text-personal = Die personenbezogenen Werte des Eintrags passen zu den Hashes in ihm.
+audit-text-not-personal = Personenbezogene Werte des Eintrags passen nicht zu den Hashes in ihm.
+audit-text-erased = Personenbezogene Werte des Eintrags wurden gelöscht und deshalb nicht geprüft. Ihre Hashes stehen im Eintrag.
+audit-text-shown = Der nachgewiesene Eintrag hat die Aktion, den Typ und die Zeit, die diese Seite zeigt. Vergleichen Sie unten seine anderen Felder.
+audit-text-not-shown = Der nachgewiesene Eintrag hat eine andere Aktion, einen anderen Typ oder eine andere Zeit, als diese Seite zeigt.
+audit-text-protected = Der Eintrag stand am { $time } im Protokoll und wurde seitdem nicht verändert.
+audit-text-newer = Der Eintrag ist neuer als die letzte Prüfung durch diesen Browser ({ $time }). Ob er früher verändert wurde, ist nicht geprüft. Eine spätere Veränderung wird erkannt.
+audit-text-first = Dieser Browser hat das Protokoll noch nie geprüft. Ob der Eintrag früher verändert wurde, ist nicht geprüft. Eine spätere Veränderung wird erkannt.
+audit-text-limit-truth = Nicht geprüft: ob die Einträge bei ihrer Aufzeichnung wahr waren.
+audit-text-limit-others = Nicht geprüft: ob andere dasselbe Protokoll erhalten. Vergleichen Sie Ihren Prüfpunkt mit deren Prüfpunkten.
+audit-text-limit-script = Das Programm dieser Prüfung kommt vom selben Server. Um davon unabhängig zu sein, bewahren Sie den Prüfpunkt unten auf, und prüfen Sie ihn mit einem eigenen Werkzeug.
+audit-text-evidence = Der Prüfpunkt, der Schlüssel und, falls ein Eintrag geprüft wurde, der nachgewiesene Eintrag
+audit-text-operator = Löschen Sie nicht die Daten dieses Browsers, und bitten Sie den Betreiber, diesen Befehl auszuführen: iam-server audit verify
+audit-text-insecure = Ein Browser kann das Protokoll nur über HTTPS oder auf demselben Rechner prüfen.
 
 ## The entries of the log, in sentences. A name that is not known is empty; one that can be is written with its space
 ## before it, and the changed fields stand in brackets.
 
-said-acting-as = { $by } as { $user }
-said-of-user = { " " }of { $user }
-said-user-create-invited = { $subject } accepted an invitation and became a user
-said-user-create = { $actor } created the user{ $named }
-said-user-update = { $actor } changed the user{ $named }{ $fields }
-said-user-delete = { $actor } deleted the user{ $named }
-said-user-suspended = { $actor } suspended { $subject }
-said-user-reactivated = { $actor } reactivated { $subject }
-said-user-login-failure = A sign-in as { $subject } failed
-said-user-password-change = { $actor } changed the password{ $of-user }
-said-user-password-reset-requested = A link for a new password was sent to { $subject }
-said-user-email-login-requested = A link to sign in was sent to { $subject }
-said-user-email-verified = The e-mail address of { $subject } was verified
-said-user-recovery-code-used = { $subject } used a recovery code
-said-user-recovery-codes-issued = { $subject } got new recovery codes
-said-user-read = { $actor } exported what is held about { $subject }
-said-user-erase = { $actor } erased the personal data of { $subject } in the log
-said-organization-create = { $actor } created the organization{ $named }
-said-organization-update = { $actor } changed the organization{ $named }{ $fields }
-said-organization-delete = { $actor } deleted the organization{ $named }
-said-tenant-create = { $actor } created the tenant{ $named }
-said-tenant-read = { $actor } exported what the tenant has
-said-tenant-update = { $actor } changed the settings of the tenant{ $fields }
-said-tenant-delete = { $actor } began to delete the tenant
-said-role-create = { $actor } created the role{ $named }
-said-role-update = { $actor } changed the role{ $named }{ $fields }
-said-role-delete = { $actor } deleted the role{ $named }
-said-permission-create = { $actor } registered the permission{ $named }
-said-permission-delete = { $actor } removed the permission{ $named }
-said-role-assigned-by-request = { $user } got the role { $role } in { $place } by an access request
-said-role-assigned-by-group = { $actor } gave the role { $role } to { $user } in { $place } by a group
-said-role-got = { $user } got the role { $role } in { $place }
-said-role-assigned = { $actor } assigned the role { $role } to { $user } in { $place }
-said-role-expired = The role { $role } of { $user } in { $place } ended
-said-role-ended = { $actor } ended the role { $role } of { $user } in { $place }, which an access request had given
-said-role-ended-by-group = { $actor } ended the role { $role } of { $user } in { $place }, because no group gives it any more
-said-role-revoked = { $actor } revoked the role { $role } of { $user } in { $place }
-said-assignment-to-group = { $actor } handed a role assignment in { $place } over to a group
-said-assignment-update = { $actor } changed the end of a role assignment in { $place }
-said-session-login = { $actor } signed in
-said-session-token-refresh = { $actor } continued a session
-said-session-impersonation-started = { $by } began to act as { $actor }
-said-session-impersonation-ended = { $by } no longer acts as { $actor }
-said-session-update = { $actor } proved its identity again
-said-session-logout-all = { $actor } signed out everywhere
-said-session-own-terminated = { $actor } ended a session of its own
-said-session-logout = { $actor } signed out
-said-session-ended = A session of { $user } ended{ $because }
-said-session-ended-by = { $actor } ended a session of { $user }{ $because }
-said-because-password-change = , because the password was changed
-said-because-token-reuse = , because a token of it was used twice
-said-because-user-suspended = , because the user was suspended
-said-because-user-deleted = , because the user was deleted
-said-because-tenant-suspended = , because the tenant was suspended
-said-because-identity-linked = , because a person was linked to the account by its address
-said-because-factors-removed = , because the second factors were removed
-said-audit-log-read = { $actor } exported the audit log
-said-audit-log-update = { $actor } changed the retention of the audit log
-said-audit-log-delete = { $actor } removed old entries of the audit log
-said-invitation-create = { $actor } invited { $subject }
-said-invitation-update = { $actor } sent an invitation again
-said-invitation-delete = { $actor } revoked the invitation of { $subject }
-said-invitation-accepted = An invitation was accepted
-said-factor-create = { $actor } added the second factor{ $named }{ $of-user }
-said-factor-update = { $actor } renamed the second factor{ $named }{ $of-user }
-said-factor-delete = { $actor } removed the second factor{ $named }{ $of-user }
-said-factor-passkey-counter = The counter of a passkey of { $user } fell back: there may be a copy of it
-said-api-key-create = { $actor } created the API key{ $named }{ $of-user }
-said-api-key-update = { $actor } changed the API key{ $named }{ $of-user }{ $fields }
-said-api-key-delete = { $actor } revoked the API key{ $named }{ $of-user }
-said-webhook-create = { $actor } created the webhook{ $named }
-said-webhook-update = { $actor } changed the webhook{ $named }{ $fields }
-said-webhook-delete = { $actor } deleted the webhook{ $named }
-said-domain-create = { $actor } added the domain{ $named }
-said-domain-update = { $actor } changed the domain{ $named }{ $fields }
-said-domain-delete = { $actor } removed the domain{ $named }
-said-legal-hold-create = { $actor } placed the legal hold{ $named }
-said-legal-hold-delete = { $actor } released the legal hold{ $named }
-said-identity-create = { $actor } linked an account at an identity provider to { $user }
-said-identity-delete = { $actor } removed the link of { $user } to an identity provider
-said-identity-provider-create = { $actor } created the identity provider{ $named }
-said-identity-provider-update = { $actor } changed the identity provider{ $named }{ $fields }
-said-identity-provider-delete = { $actor } deleted the identity provider{ $named }
-said-directory-create = { $actor } created the directory{ $named }
-said-directory-update = { $actor } changed the directory{ $named }{ $fields }
-said-directory-delete = { $actor } removed the directory{ $named }
-said-directory-group-create = { $actor } created the group{ $named }
-said-directory-group-update = { $actor } changed the group{ $named }{ $fields }
-said-directory-group-delete = { $actor } deleted the group{ $named }
-said-access-review-create = { $actor } began the access review{ $named }
-said-access-review-eligibility-decided = { $actor } decided about an eligibility in an access review
-said-access-review-role-decided = { $actor } decided about a role of { $user } in an access review
-said-access-review-update = { $actor } changed the access review{ $named }{ $fields }
-said-access-review-completed = { $actor } completed the access review{ $named }
-said-holders-of-a-role = the holders of a role
-said-eligibility-create = { $actor } let { $who } ask for the role { $role } in { $place }
-said-eligibility-update = { $actor } changed how { $who } may ask for the role { $role } in { $place }{ $fields }
-said-eligibility-delete = { $actor } no longer lets { $who } ask for the role { $role } in { $place }
-said-eligibility-other = { $actor } recorded { $action } of an eligibility
-said-request-create = { $actor } asked for the role { $role } in { $place }
-said-request-approved = { $actor } approved that { $user } gets the role { $role } in { $place }
-said-request-denied = { $actor } refused that { $user } gets the role { $role } in { $place }
-said-request-cancelled-because = The request of { $user } for the role { $role } in { $place } was cancelled, because { $because }
-said-cause-outdated = it can no longer be granted as it was asked for
-said-cause-not-eligible = the user may no longer ask for it
-said-cause-role-held = the user holds the role by other means
-said-cause-user-suspended = the user was suspended
-said-cause-user-deleted = the user was deleted
-said-cause-other = what it needs has changed
-said-request-cancelled = { $actor } cancelled the request of { $user } for the role { $role } in { $place }
-said-request-lapsed = The request of { $user } for the role { $role } in { $place } lapsed
-said-request-expired = The time for which { $user } got the role { $role } in { $place } is over
-said-request-ended = { $actor } ended the access of { $user } by the role { $role } in { $place }
-said-request-other = { $actor } recorded { $action } of an access request
-said-other = { $actor } recorded { $resource } { $action }
+said-acting-as = { $by } als { $user }
+said-of-user = { " " }von { $user }
+said-user-create-invited = { $subject } hat eine Einladung angenommen und ist nun Benutzer
+said-user-create = { $actor } hat den Benutzer{ $named } angelegt
+said-user-update = { $actor } hat den Benutzer{ $named } geändert{ $fields }
+said-user-delete = { $actor } hat den Benutzer{ $named } gelöscht
+said-user-suspended = { $actor } hat { $subject } gesperrt
+said-user-reactivated = { $actor } hat { $subject } reaktiviert
+said-user-login-failure = Eine Anmeldung als { $subject } ist fehlgeschlagen
+said-user-password-change = { $actor } hat das Passwort{ $of-user } geändert
+said-user-password-reset-requested = Ein Link für ein neues Passwort wurde an { $subject } gesendet
+said-user-email-login-requested = Ein Anmeldelink wurde an { $subject } gesendet
+said-user-email-verified = Die E-Mail-Adresse von { $subject } wurde bestätigt
+said-user-recovery-code-used = { $subject } hat einen Wiederherstellungscode verwendet
+said-user-recovery-codes-issued = { $subject } hat neue Wiederherstellungscodes erhalten
+said-user-read = { $actor } hat exportiert, was über { $subject } gespeichert ist
+said-user-erase = { $actor } hat die personenbezogenen Daten von { $subject } im Protokoll gelöscht
+said-organization-create = { $actor } hat die Organisation{ $named } angelegt
+said-organization-update = { $actor } hat die Organisation{ $named } geändert{ $fields }
+said-organization-delete = { $actor } hat die Organisation{ $named } gelöscht
+said-tenant-create = { $actor } hat den Mandanten{ $named } angelegt
+said-tenant-read = { $actor } hat den Inhalt des Mandanten exportiert
+said-tenant-update = { $actor } hat die Einstellungen des Mandanten geändert{ $fields }
+said-tenant-delete = { $actor } hat begonnen, den Mandanten zu löschen
+said-role-create = { $actor } hat die Rolle{ $named } angelegt
+said-role-update = { $actor } hat die Rolle{ $named } geändert{ $fields }
+said-role-delete = { $actor } hat die Rolle{ $named } gelöscht
+said-permission-create = { $actor } hat die Berechtigung{ $named } registriert
+said-permission-delete = { $actor } hat die Berechtigung{ $named } entfernt
+said-role-assigned-by-request = { $user } hat durch eine Zugriffsanfrage die Rolle { $role } erhalten (Geltungsbereich: { $place })
+said-role-assigned-by-group = { $actor } hat { $user } durch eine Gruppe die Rolle { $role } gegeben (Geltungsbereich: { $place })
+said-role-got = { $user } hat die Rolle { $role } erhalten (Geltungsbereich: { $place })
+said-role-assigned = { $actor } hat { $user } die Rolle { $role } zugewiesen (Geltungsbereich: { $place })
+said-role-expired = Die Rolle { $role } von { $user } ist beendet (Geltungsbereich: { $place })
+said-role-ended = { $actor } hat die Rolle { $role } von { $user } beendet, die durch eine Zugriffsanfrage verliehen war (Geltungsbereich: { $place })
+said-role-ended-by-group = { $actor } hat die Rolle { $role } von { $user } beendet, da keine Gruppe sie mehr verleiht (Geltungsbereich: { $place })
+said-role-revoked = { $actor } hat { $user } die Rolle { $role } entzogen (Geltungsbereich: { $place })
+said-assignment-to-group = { $actor } hat eine Rollenzuweisung an eine Gruppe übergeben (Geltungsbereich: { $place })
+said-assignment-update = { $actor } hat das Ende einer Rollenzuweisung geändert (Geltungsbereich: { $place })
+said-session-login = { $actor } hat sich angemeldet
+said-session-token-refresh = { $actor } hat eine Sitzung fortgesetzt
+said-session-impersonation-started = { $by } handelt jetzt als { $actor }
+said-session-impersonation-ended = { $by } handelt nicht mehr als { $actor }
+said-session-update = { $actor } hat die eigene Identität erneut nachgewiesen
+said-session-logout-all = { $actor } hat sich überall abgemeldet
+said-session-own-terminated = { $actor } hat eine eigene Sitzung beendet
+said-session-logout = { $actor } hat sich abgemeldet
+said-session-ended = Eine Sitzung von { $user } wurde beendet{ $because }
+said-session-ended-by = { $actor } hat eine Sitzung von { $user } beendet{ $because }
+said-because-password-change = , da das Passwort geändert wurde
+said-because-token-reuse = , da eines ihrer Tokens zweimal verwendet wurde
+said-because-user-suspended = , da der Benutzer gesperrt wurde
+said-because-user-deleted = , da der Benutzer gelöscht wurde
+said-because-tenant-suspended = , da der Mandant gesperrt wurde
+said-because-identity-linked = , da eine Person über ihre Adresse mit dem Konto verknüpft wurde
+said-because-factors-removed = , da die zweiten Faktoren entfernt wurden
+said-audit-log-read = { $actor } hat das Prüfprotokoll exportiert
+said-audit-log-update = { $actor } hat die Aufbewahrung des Prüfprotokolls geändert
+said-audit-log-delete = { $actor } hat alte Einträge des Prüfprotokolls entfernt
+said-invitation-create = { $actor } hat { $subject } eingeladen
+said-invitation-update = { $actor } hat eine Einladung erneut gesendet
+said-invitation-delete = { $actor } hat die Einladung von { $subject } widerrufen
+said-invitation-accepted = Eine Einladung wurde angenommen
+said-factor-create = { $actor } hat den zweiten Faktor{ $named }{ $of-user } hinzugefügt
+said-factor-update = { $actor } hat den zweiten Faktor{ $named }{ $of-user } umbenannt
+said-factor-delete = { $actor } hat den zweiten Faktor{ $named }{ $of-user } entfernt
+said-factor-passkey-counter = Der Zähler eines Passkeys von { $user } ist zurückgefallen: Möglicherweise gibt es eine Kopie
+said-api-key-create = { $actor } hat den API-Schlüssel{ $named }{ $of-user } erstellt
+said-api-key-update = { $actor } hat den API-Schlüssel{ $named }{ $of-user } geändert{ $fields }
+said-api-key-delete = { $actor } hat den API-Schlüssel{ $named }{ $of-user } widerrufen
+said-webhook-create = { $actor } hat den Webhook{ $named } angelegt
+said-webhook-update = { $actor } hat den Webhook{ $named } geändert{ $fields }
+said-webhook-delete = { $actor } hat den Webhook{ $named } gelöscht
+said-domain-create = { $actor } hat die Domain{ $named } hinzugefügt
+said-domain-update = { $actor } hat die Domain{ $named } geändert{ $fields }
+said-domain-delete = { $actor } hat die Domain{ $named } entfernt
+said-legal-hold-create = { $actor } hat die Aufbewahrungssperre{ $named } gesetzt
+said-legal-hold-delete = { $actor } hat die Aufbewahrungssperre{ $named } aufgehoben
+said-identity-create = { $actor } hat ein Konto bei einem Identitätsanbieter mit { $user } verknüpft
+said-identity-delete = { $actor } hat die Verknüpfung von { $user } mit einem Identitätsanbieter entfernt
+said-identity-provider-create = { $actor } hat den Identitätsanbieter{ $named } angelegt
+said-identity-provider-update = { $actor } hat den Identitätsanbieter{ $named } geändert{ $fields }
+said-identity-provider-delete = { $actor } hat den Identitätsanbieter{ $named } gelöscht
+said-directory-create = { $actor } hat das Verzeichnis{ $named } angelegt
+said-directory-update = { $actor } hat das Verzeichnis{ $named } geändert{ $fields }
+said-directory-delete = { $actor } hat das Verzeichnis{ $named } entfernt
+said-directory-group-create = { $actor } hat die Gruppe{ $named } angelegt
+said-directory-group-update = { $actor } hat die Gruppe{ $named } geändert{ $fields }
+said-directory-group-delete = { $actor } hat die Gruppe{ $named } gelöscht
+said-access-review-create = { $actor } hat die Zugriffsüberprüfung{ $named } begonnen
+said-access-review-eligibility-decided = { $actor } hat in einer Zugriffsüberprüfung über ein Anfragerecht entschieden
+said-access-review-role-decided = { $actor } hat in einer Zugriffsüberprüfung über eine Rolle von { $user } entschieden
+said-access-review-update = { $actor } hat die Zugriffsüberprüfung{ $named } geändert{ $fields }
+said-access-review-completed = { $actor } hat die Zugriffsüberprüfung{ $named } abgeschlossen
+said-holders-of-a-role = Inhaber einer Rolle
+said-eligibility-create = { $actor } hat ein Anfragerecht auf die Rolle { $role } angelegt (für: { $who }; Geltungsbereich: { $place })
+said-eligibility-update = { $actor } hat ein Anfragerecht auf die Rolle { $role } geändert (für: { $who }; Geltungsbereich: { $place }){ $fields }
+said-eligibility-delete = { $actor } hat ein Anfragerecht auf die Rolle { $role } entfernt (für: { $who }; Geltungsbereich: { $place })
+said-eligibility-other = { $actor } hat { $action } für ein Anfragerecht aufgezeichnet
+said-request-create = { $actor } hat die Rolle { $role } beantragt (Geltungsbereich: { $place })
+said-request-approved = { $actor } hat genehmigt, dass { $user } die Rolle { $role } erhält (Geltungsbereich: { $place })
+said-request-denied = { $actor } hat abgelehnt, dass { $user } die Rolle { $role } erhält (Geltungsbereich: { $place })
+said-request-cancelled-because = Die Anfrage von { $user } zur Rolle { $role } (Geltungsbereich: { $place }) wurde zurückgezogen: { $because }
+said-cause-outdated = Sie kann nicht mehr so gewährt werden, wie sie gestellt wurde
+said-cause-not-eligible = Der Benutzer darf die Rolle nicht mehr beantragen
+said-cause-role-held = Der Benutzer hat die Rolle auf anderem Weg
+said-cause-user-suspended = Der Benutzer wurde gesperrt
+said-cause-user-deleted = Der Benutzer wurde gelöscht
+said-cause-other = Ihre Voraussetzungen haben sich geändert
+said-request-cancelled = { $actor } hat die Anfrage von { $user } zur Rolle { $role } zurückgezogen (Geltungsbereich: { $place })
+said-request-lapsed = Die Anfrage von { $user } zur Rolle { $role } ist verfallen (Geltungsbereich: { $place })
+said-request-expired = Die Zeit, für die { $user } die Rolle { $role } erhalten hat, ist abgelaufen (Geltungsbereich: { $place })
+said-request-ended = { $actor } hat den Zugriff von { $user } durch die Rolle { $role } beendet (Geltungsbereich: { $place })
+said-request-other = { $actor } hat { $action } für eine Zugriffsanfrage aufgezeichnet
+said-other = { $actor } hat { $resource } { $action } aufgezeichnet
+
+## The titles of the resources of permissions.
+
+resource-users = Benutzer
+resource-role-assignments = Rollenzuweisungen
+resource-roles = Rollen
+resource-permissions = Berechtigungen
+resource-organizations = Organisationen
+resource-audit-logs = Prüfprotokoll
+resource-tenants = Mandant
+resource-sessions = Sitzungen
+resource-invitations = Einladungen
+resource-api-keys = API-Schlüssel
+resource-webhooks = Webhooks
+resource-access-reviews = Zugriffsüberprüfungen
+resource-domains = Domains
+resource-identity-providers = Identitätsanbieter
+resource-directories = Verzeichnisse
+resource-impersonations = Handeln als anderer Benutzer
+resource-eligibilities = Anfragerechte
+resource-access-requests = Zugriffsanfragen
+resource-iam-legal-holds = Aufbewahrungssperren
+
+## The titles of problems, by their kinds.
+
+problem-validation-error = Ungültige Eingabe
+problem-validation = Ungültige Eingabe
+problem-unauthorized = Nicht angemeldet
+problem-second-factor-required = Zweiter Faktor erforderlich
+problem-insufficient-authentication = Erneute Anmeldung erforderlich
+problem-federation-required = Anmeldung über das Unternehmen erforderlich
+problem-forbidden = Nicht erlaubt
+problem-account-locked = Konto gesperrt
+problem-not-found = Nicht gefunden
+problem-conflict = Konflikt
+problem-legal-hold = Aufbewahrungssperre
+problem-gone = Nicht mehr vorhanden
+problem-precondition-failed = Inzwischen geändert
+problem-request-timeout = Zeitüberschreitung der Anforderung
+problem-idempotency-key-reused = Idempotency-Key wiederverwendet
+problem-payload-too-large = Anforderung zu groß
+problem-unsupported-media-type = Medientyp nicht unterstützt
+problem-method-not-allowed = Methode nicht erlaubt
+problem-rate-limited = Zu viele Anforderungen
+problem-internal = Interner Serverfehler
+problem-unavailable = Dienst nicht verfügbar
+problem-bad-request = Fehlerhafte Anforderung
+
+## What the services say, in English. The console finds a text of a service by these patterns, and shows it in the
+## language of the person. A text that is not here is shown in English.
+
+core-error-second-factor-required = Dieses Konto braucht einen zweiten Faktor. Senden Sie ihn mit der Aufforderung.
+core-error-federation-required = Melden Sie sich mit dem Konto Ihres Unternehmens an. Ihr Mandant lässt für Ihre Adresse keine Passwörter zu.
+core-error-account-locked = Das Konto ist vorübergehend gesperrt. Versuchen Sie es in { $value } Sekunden erneut.
+core-error-not-found = { $value } nicht gefunden.
+core-error-precondition-failed = Die Ressource wurde seit dem Lesen geändert.
+core-error-events-removed = Diese Einträge wurden nach Ablauf der Aufbewahrung entfernt. Der erste verbliebene hat die laufende Nummer { $first }.
+core-error-idempotency-key-reused = Der Idempotency-Key wurde für eine andere Anforderung verwendet.
+core-error-overloaded = Der Dienst ist ausgelastet. Versuchen Sie es in { $value } Sekunden erneut.
+core-error-too-many-streams = Es sind { $first } Ereignisströme offen, mehr sind nicht erlaubt. Schließen Sie zuerst einen.
+core-error-too-many-exports = Es läuft bereits ein Export. Versuchen Sie es erneut, wenn er beendet ist.
+core-error-mail-off = Diese Installation versendet keine E-Mails. Der Betreiber kann den Versand einschalten.
+core-error-passkeys-off = Diese Installation akzeptiert keine Passkeys. Der Betreiber kann sie einschalten.
+core-error-webhooks-off = Diese Installation sendet keine Webhooks. Der Betreiber kann sie einschalten.
+core-error-federation-off = Diese Installation erreicht keine Identitätsanbieter. Der Betreiber kann die Föderation einschalten.
+core-error-provider-unavailable = Der Identitätsanbieter antwortet nicht. Versuchen Sie es später erneut.
+core-error-resolver-off = Diese Installation fragt keine DNS-Einträge ab. Der Betreiber kann die Domain bestätigen.
+core-error-internal = Ein interner Fehler ist aufgetreten.
+core-unauthenticated-no-token = Eine Anmeldung ist erforderlich: Senden Sie ein Bearer-Token.
+core-unauthenticated-invalid-token = Das Zugriffstoken ist ungültig.
+core-unauthenticated-api-key = Der API-Schlüssel ist ungültig.
+core-unauthenticated-expired-token = Das Zugriffstoken ist abgelaufen.
+core-unauthenticated-credentials = E-Mail-Adresse oder Passwort ist falsch. Wenn Sie Konten in mehreren Mandanten haben, geben Sie den gemeinten Mandanten an.
+core-unauthenticated-refresh-token = Das Aktualisierungstoken ist ungültig oder abgelaufen.
+core-unauthenticated-challenge = Die Aufforderung ist unbekannt, verwendet oder abgelaufen. Melden Sie sich erneut an.
+core-unauthenticated-second-factor = Der zweite Faktor ist falsch oder wurde bereits verwendet.
+core-unauthenticated-not-linked = Mit diesem Konto ist kein Benutzer verknüpft. Wenden Sie sich an einen Administrator.
+core-unauthenticated-passkey = Der Passkey wird nicht akzeptiert.
+core-unauthenticated-password-alone = Weisen Sie sich mit Ihrem zweiten Faktor aus. Das Passwort allein genügt nicht.
+core-unauthenticated-by-email = Sie haben sich per E-Mail angemeldet. Um über Zugriff zu entscheiden, weisen Sie sich auf anderem Weg aus.
+core-unauthenticated-not-fresh = Weisen Sie sich erneut aus: Das letzte Mal darf höchstens { $value } Sekunden her sein und muss mit einem zweiten Faktor erfolgt sein, falls Sie einen haben.
+core-forbidden-permission = Fehlende Berechtigung: { $first }.
+core-forbidden-escalation = Sie können keine höheren Rechte als Ihre eigenen vergeben oder übernehmen: { $first }.
+core-forbidden-account-escalation = Das Dienstkonto des Verzeichnisses oder sein Schlüssel hat dort nicht, was die Rolle verleiht: { $value }.
+core-forbidden-not-a-user = Das kann nur ein angemeldeter Benutzer.
+core-forbidden-api-key = Das ist mit einem API-Schlüssel nicht möglich. Melden Sie sich an.
+core-forbidden-impersonator = Sie handeln als anderer Benutzer und können das nicht in dessen Namen tun.
+core-forbidden-read-only = Sie handeln als anderer Benutzer in einer Sitzung, die nichts ändern kann.
+core-forbidden-not-impersonable = Sie können nur als eine andere Person handeln, und nicht als eine mit allen Berechtigungen.
+core-forbidden-higher-rights = Sie können nicht als ein Benutzer handeln, der mehr darf als Sie: { $first }.
+core-forbidden-no-directory = Dieser API-Schlüssel gehört zu keinem Verzeichnis.
+core-forbidden-not-trusted = Das kann nur vertrauenswürdiger Code.
+core-forbidden-own-email = Die eigene E-Mail-Adresse ändern Sie mit `POST /auth/email`, wofür Ihr Passwort nötig ist.
+core-forbidden-own-external-id = Ihre eigene externe Kennung können Sie nicht ändern. Ein anderer Administrator kann es.
+core-forbidden-own-access = Sie können weder über Ihre eigenen Rollen entscheiden noch eine Überprüfung abschließen oder abbrechen, die eine davon widerruft.
+core-forbidden-not-eligible = Sie dürfen diese Rolle dort nicht beantragen.
+core-forbidden-not-approver = Über diese Anfrage entscheiden nur die Inhaber ihrer Genehmigungsrolle. Eine Rolle auf Zeit zählt nicht.
+core-forbidden-own-request = Sie können nicht über Ihre eigene Zugriffsanfrage entscheiden.
+core-forbidden-own-entries = Ihre eigenen Einträge können Sie nicht aus dem Prüfprotokoll löschen.
+core-forbidden-own-legal-hold = Eine Aufbewahrungssperre auf Ihren eigenen Daten können Sie nicht aufheben.
+core-forbidden-suspended = Das Konto ist gesperrt.
+core-forbidden-tenant-suspended = Der Mandant ist gesperrt.
+core-forbidden-second-factor-required = Ihr Mandant verlangt einen zweiten Faktor. Weisen Sie sich mit einem aus, oder richten Sie einen ein, wenn Sie keinen haben.
+core-forbidden-registration-closed = Die Registrierung ist geschlossen.
+core-rule-organization-required = Rollen für Organisationen brauchen eine Organisation.
+core-rule-organization-refused = Rollen für den gesamten Mandanten haben keine Organisation.
+core-rule-circular-parent = Zirkelbezug: Die übergeordnete Organisation ist die Organisation selbst oder liegt unter ihr.
+core-rule-depth = Die größte erlaubte Tiefe von { $first } Ebenen ist überschritten.
+core-rule-too-many-review-items = Eine Zugriffsüberprüfung hat höchstens { $first } Posten. Grenzen Sie sie durch Organisation, Rollen oder Benutzer ein.
+core-conflict-email-taken = Es gibt bereits einen Benutzer mit dieser E-Mail-Adresse.
+core-conflict-email-of-deleted-user = Ein gelöschter Benutzer hat diese E-Mail-Adresse. Stellen Sie stattdessen ihn wieder her.
+core-conflict-external-id-taken = Es gibt bereits einen Benutzer mit dieser externen Kennung.
+core-conflict-external-id-is-email = Diese externe Kennung ist die E-Mail-Adresse eines anderen Benutzers.
+core-conflict-slug-taken = Dieser Kurzname ist bereits vergeben.
+core-conflict-user-inactive = Der Benutzer ist gelöscht. Er kann nur wiederhergestellt oder endgültig gelöscht werden.
+core-conflict-user-not-active = Der Benutzer ist nicht aktiv.
+core-conflict-service-account = Ein Dienstkonto hat weder Passwort noch zweiten Faktor noch E-Mail.
+core-conflict-role-held = Der Benutzer hat diese Rolle bereits in dieser Organisation oder im gesamten Mandanten.
+core-conflict-role-name-taken = Es gibt bereits eine Rolle mit diesem Namen.
+core-conflict-system-role = Eingebaute Rollen können weder geändert noch gelöscht werden.
+core-conflict-too-many-revocations = Damit würden mehr als { $first } Rollenzuweisungen enden. Widerrufen Sie zuerst einige davon.
+core-conflict-too-many-access-reviews = Der Mandant hat { $first } offene Zugriffsüberprüfungen und damit sein Kontingent erreicht. Schließen Sie zuerst eine ab, oder brechen Sie eine ab.
+core-conflict-role-in-use = Die Rolle ist mindestens einem Benutzer zugewiesen.
+core-conflict-role-of-eligibility = Ein noch gültiges Anfragerecht nennt die Rolle.
+core-conflict-role-scope-in-use = Die Rolle hat Zuweisungen, die ihr neuer Geltungsbereich nicht erlaubt.
+core-conflict-permission-name-taken = Es gibt bereits eine Berechtigung mit diesem Namen.
+core-conflict-system-permission = Eingebaute Berechtigungen können nicht gelöscht werden.
+core-conflict-permission-in-use = Eine Rolle hat diese Berechtigung.
+core-conflict-organization-inactive = Die Organisation ist gelöscht.
+core-conflict-organization-has-children = Unter der Organisation liegen andere Organisationen.
+core-conflict-too-many-homes = Die Organisation ist die Heimat von mehr als { $first } Benutzern. Geben Sie einigen davon zuerst eine andere Heimat.
+core-conflict-organization-too-deep = Die Organisation läge tiefer, als die Hierarchie erlaubt.
+core-conflict-last-administrator = Der letzte aktive Administrator eines Mandanten kann weder gelöscht noch gesperrt werden und kann diese Rolle nicht verlieren.
+core-conflict-not-sequenced = Der Eintrag hat noch keine laufende Nummer. Versuchen Sie es in einer Sekunde erneut.
+core-conflict-still-running = Eine Anforderung mit diesem Idempotency-Key wird noch bearbeitet.
+core-conflict-quota-exceeded = Der Mandant hat sein Kontingent erreicht: { $second } ({ $first }).
+core-conflict-previews-running = Für diesen Mandanten werden gerade zwei Vorschauen berechnet. Versuchen Sie es erneut, wenn eine davon fertig ist.
+core-conflict-already-invited = Diese Adresse ist bereits eingeladen.
+core-conflict-invitation-not-pending = Die Einladung steht nicht mehr aus.
+core-conflict-invitation-outdated = Der Benutzer, der die Einladung gesendet hat, kann diese Rollen nicht mehr vergeben. Bitten Sie um eine neue Einladung.
+core-conflict-second-factor-off = Zweite Faktoren sind in diesem Mandanten ausgeschaltet.
+core-conflict-last-factor = Ihr Mandant verlangt einen zweiten Faktor. Richten Sie zuerst einen anderen ein.
+core-conflict-last-identity = Das ist der einzige Weg, auf dem sich der Benutzer anmelden kann. Er muss zuerst ein Passwort oder einen Passkey festlegen.
+core-conflict-too-many-factors = Sie haben die höchste erlaubte Zahl von Faktoren.
+core-conflict-too-many-api-keys = Der Benutzer hat die höchste erlaubte Zahl von API-Schlüsseln. Widerrufen Sie zuerst einen.
+core-conflict-api-key-expired = Der API-Schlüssel ist abgelaufen. Erstellen Sie einen neuen.
+core-conflict-too-many-webhooks = Der Mandant hat die höchste erlaubte Zahl von Webhooks. Entfernen Sie zuerst einen.
+core-conflict-legal-hold = Eine Aufbewahrungssperre hält diese Daten fest. Sie muss zuerst aufgehoben werden.
+core-conflict-tenant-deletion-scheduled = Die Löschung des Mandanten ist bereits geplant. Brechen Sie sie zuerst ab.
+core-conflict-tenant-deletion-not-scheduled = Es ist keine Löschung des Mandanten geplant.
+core-conflict-tenant-deletion-begun = Die Löschung des Mandanten hat begonnen.
+core-conflict-too-many-legal-holds = Der Mandant hat die höchste erlaubte Zahl von Aufbewahrungssperren. Heben Sie zuerst eine auf.
+core-conflict-domain-exists = Der Mandant hat diese Domain bereits.
+core-conflict-too-many-domains = Der Mandant hat die höchste erlaubte Zahl von Domains. Entfernen Sie zuerst eine.
+core-conflict-domain-verified-elsewhere = Die Domain ist in einem anderen Mandanten bestätigt. Sie kann hier eine Woche nach dem Wegfall ihres dortigen Eintrags bestätigt werden.
+core-conflict-domain-in-use = Ein Identitätsanbieter nennt diese Domain. Entfernen Sie sie zuerst bei ihm.
+core-conflict-identity-linked = Dieses Konto gehört einem anderen Benutzer, oder Sie haben bei diesem Anbieter ein anderes Konto.
+core-conflict-too-many-identity-providers = Der Mandant hat die höchste erlaubte Zahl von Identitätsanbietern. Entfernen Sie zuerst einen.
+core-conflict-too-many-directories = Der Mandant hat die höchste erlaubte Zahl von Verzeichnissen. Entfernen Sie zuerst eines.
+core-conflict-directory-account-taken = Das Dienstkonto gehört zu einem anderen Verzeichnis.
+core-conflict-directory-user-name-taken = Ein anderer Benutzer des Verzeichnisses hat diesen Benutzernamen.
+core-conflict-of-directory = Dieses Feld legt das Verzeichnis des Benutzers fest.
+core-conflict-too-many-directory-users = Mehr als { $first } Benutzer des Verzeichnisses sind aktiv. Sperren Sie zuerst einige, oder behalten Sie sie.
+core-conflict-directory-group-name-taken = Eine andere Gruppe des Verzeichnisses hat diesen Namen.
+core-conflict-too-many-directory-groups = Das Verzeichnis hat die höchste erlaubte Zahl von Gruppen. Löschen Sie zuerst eine.
+core-conflict-too-many-group-assignments = Es würden sich mehr als { $first } Rollenzuweisungen ändern. Ändern Sie die Rollen von weniger Gruppen auf einmal oder weniger davon.
+core-conflict-assignment-of-group = Eine Gruppe eines Verzeichnisses verleiht diese Rolle. Ändern Sie die Mitglieder oder die Rollen der Gruppe.
+core-conflict-assignment-of-access-request = Eine Zugriffsanfrage verleiht diese Rolle und bestimmt ihr Ende. Beenden Sie stattdessen die Anfrage.
+core-conflict-too-many-given-by-request = Sie haben durch Ihre Zugriffsanfrage { $first } Rollen vergeben; mehr sind nicht erlaubt.
+core-conflict-too-many-eligibilities = Der Mandant hat die höchste erlaubte Zahl von Anfragerechten. Entfernen Sie zuerst eines.
+core-conflict-access-request-open = Für diese Rolle haben Sie dort bereits eine offene Anfrage. Beenden Sie sie zuerst, oder ziehen Sie sie zurück.
+core-conflict-too-many-access-requests = Sie haben die höchste erlaubte Zahl offener Zugriffsanfragen. Ziehen Sie zuerst eine zurück.
+core-conflict-access-request-not-pending = Die Zugriffsanfrage steht nicht mehr aus.
+core-conflict-decided-before = Sie haben über diese Zugriffsanfrage bereits entschieden.
+core-conflict-access-request-not-waiting = Die Zugriffsanfrage steht weder aus, noch ist sie für später genehmigt.
+core-conflict-access-request-not-active = Die Zugriffsanfrage ist nicht in Kraft.
+core-conflict-access-request-outdated = Die Anfrage ist zurückgezogen: Wer diese Rolle dort beantragen darf, wie lange oder mit wessen Genehmigung, wurde inzwischen geändert.
+core-conflict-service-accounts-named-alike = Mehrere Dienstkonten haben den Namen { $first }, mit dem ein Manifest sie nennt. Benennen Sie alle bis auf eines um.
+core-conflict-webhooks-alike = Mehrere Webhooks haben die Adresse { $first }, mit der ein Manifest sie nennt. Entfernen Sie alle bis auf einen.
+core-conflict-too-many-manifest-items = Der Mandant hat mehr als { $first } Berechtigungen, Rollen, Organisationen, Webhooks, Identitätsanbieter, Verzeichnisse und Dienstkonten samt Rollen, was ein Manifest nicht nennen kann.
+core-conflict-access-review-not-open = Die Zugriffsüberprüfung ist nicht offen.
+core-conflict-access-review-undecided = Über { $first } Posten der Zugriffsüberprüfung ist noch nicht entschieden.
+core-conflict-factor-confirmed = Der Faktor ist bereits bestätigt.
+core-conflict-passkey-registered = Dieser Passkey ist bereits registriert.
+core-conflict-no-factor = Richten Sie zuerst einen zweiten Faktor ein.
+core-conflict-own-factors = Ihre eigenen Faktoren können Sie einzeln entfernen.
+core-conflict-user-not-inactive = Nur ein gelöschter Benutzer kann aus dem Prüfprotokoll gelöscht werden: Löschen Sie zuerst den Benutzer.
+core-conflict-several-tenants = Die Zugangsdaten passen zu Konten in mehreren Mandanten. Geben Sie einen dieser Mandanten an.
+core-permission-users-create = Benutzer anlegen und gelöschte wiederherstellen.
+core-permission-users-read = Benutzer sehen.
+core-permission-users-update = Benutzer ändern, sperren und reaktivieren.
+core-permission-users-delete = Benutzer löschen.
+core-permission-role-assignments-create = Benutzern Rollen zuweisen.
+core-permission-role-assignments-read = Sehen, wer welche Rolle hat, und abfragen, was andere dürfen.
+core-permission-role-assignments-update = Das Ende von Rollenzuweisungen ändern.
+core-permission-role-assignments-delete = Benutzern Rollen entziehen.
+core-permission-roles-create = Rollen anlegen.
+core-permission-roles-read = Rollen sehen und was sie erlauben.
+core-permission-roles-update = Rollen ändern und was sie erlauben.
+core-permission-roles-delete = Rollen löschen.
+core-permission-permissions-create = Berechtigungen registrieren.
+core-permission-permissions-read = Den Katalog der Berechtigungen sehen.
+core-permission-permissions-update = Reserviert.
+core-permission-permissions-delete = Berechtigungen aus dem Katalog entfernen.
+core-permission-organizations-create = Organisationen anlegen.
+core-permission-organizations-read = Organisationen sehen.
+core-permission-organizations-update = Organisationen ändern, verschieben und sperren.
+core-permission-organizations-delete = Organisationen löschen.
+core-permission-audit-logs-create = Ereignisse der Anwendung aufzeichnen.
+core-permission-audit-logs-read = Das Prüfprotokoll lesen.
+core-permission-audit-logs-update = Die Aufbewahrung des Prüfprotokolls festlegen.
+core-permission-audit-logs-delete = Alte Protokolleinträge entfernen und die Felder einer Person löschen.
+core-permission-tenants-create = Reserviert: Mandanten entstehen durch Registrierung.
+core-permission-tenants-read = Den Mandanten sehen.
+core-permission-tenants-update = Den Mandanten ändern.
+core-permission-sessions-create = Reserviert: Sitzungen entstehen durch Anmeldung.
+core-permission-sessions-read = Die Sitzungen von Benutzern sehen.
+core-permission-sessions-delete = Die Sitzungen von Benutzern beenden.
+core-permission-invitations-create = Personen einladen.
+core-permission-invitations-read = Einladungen sehen.
+core-permission-invitations-update = Einladungen erneut senden.
+core-permission-invitations-delete = Einladungen widerrufen.
+core-permission-api-keys-create = API-Schlüssel für andere Benutzer erstellen.
+core-permission-api-keys-read = Die API-Schlüssel anderer Benutzer sehen.
+core-permission-api-keys-update = Die API-Schlüssel anderer Benutzer ändern und erneuern.
+core-permission-api-keys-delete = Die API-Schlüssel anderer Benutzer widerrufen.
+core-permission-webhooks-create = Webhooks anlegen.
+core-permission-webhooks-read = Webhooks und ihre Zustellungen sehen.
+core-permission-webhooks-update = Webhooks ändern, testen und erneut senden lassen sowie ihre Geheimnisse erneuern.
+core-permission-webhooks-delete = Webhooks entfernen.
+core-permission-access-reviews-create = Zugriffsüberprüfungen beginnen.
+core-permission-access-reviews-read = Zugriffsüberprüfungen und ihre Posten sehen.
+core-permission-access-reviews-update = In Zugriffsüberprüfungen entscheiden, sie abschließen und abbrechen.
+core-permission-domains-create = Domains hinzufügen.
+core-permission-domains-read = Domains sehen.
+core-permission-domains-update = Domains bestätigen.
+core-permission-domains-delete = Domains entfernen.
+core-permission-identity-providers-create = Identitätsanbieter anlegen, mit allen Berechtigungen.
+core-permission-identity-providers-read = Identitätsanbieter sehen.
+core-permission-identity-providers-update = Identitätsanbieter umbenennen; sie ändern, mit allen Berechtigungen.
+core-permission-identity-providers-delete = Identitätsanbieter entfernen, mit allen Berechtigungen.
+core-permission-directories-create = Verzeichnisse anlegen.
+core-permission-directories-read = Verzeichnisse sehen.
+core-permission-directories-update = Verzeichnisse ändern.
+core-permission-directories-delete = Verzeichnisse entfernen.
+core-permission-impersonations-create = Als andere Benutzer handeln, wenn man selbst all deren Berechtigungen hat.
+core-permission-eligibilities-create = Benutzer Rollen beantragen lassen, deren Berechtigungen man selbst alle hat.
+core-permission-eligibilities-read = Sehen, wer welche Rolle beantragen darf.
+core-permission-eligibilities-update = Ändern, wer wie lange Rollen beantragen darf und wer entscheidet.
+core-permission-eligibilities-delete = Benutzern das Recht nehmen, Rollen zu beantragen.
+core-permission-access-requests-create = Reserviert: Benutzer fragen mit Anfragerechten an.
+core-permission-access-requests-read = Die Zugriffsanfragen anderer Benutzer sehen.
+core-permission-access-requests-update = Über die Zugriffsanfragen anderer Benutzer entscheiden und sie zurückziehen.
+core-permission-iam-legal-holds-create = Aufbewahrungssperren setzen.
+core-permission-iam-legal-holds-read = Aufbewahrungssperren sehen.
+core-permission-iam-legal-holds-delete = Aufbewahrungssperren aufheben.
+core-detail-validation-error = Die Anforderung ist ungültig.
+core-detail-validation = Eine Regel lässt das nicht zu.
+core-detail-unauthorized = Eine Anmeldung ist erforderlich.
+core-detail-second-factor-required = Ein zweiter Faktor ist erforderlich.
+core-detail-insufficient-authentication = Weisen Sie sich erneut aus.
+core-detail-federation-required = Melden Sie sich über einen Identitätsanbieter an.
+core-detail-forbidden = Das dürfen Sie nicht.
+core-detail-account-locked = Das Konto ist vorübergehend gesperrt.
+core-detail-not-found = Diese Ressource gibt es nicht.
+core-detail-conflict = Der aktuelle Stand lässt das nicht zu.
+core-detail-legal-hold = Eine Aufbewahrungssperre hält diese Daten fest.
+core-detail-gone = Es wurde entfernt.
+core-detail-request-timeout = Die Anforderung ist nicht rechtzeitig eingetroffen.
+core-detail-payload-too-large = Die Anforderung darf höchstens 256 KiB groß sein.
+core-detail-method-not-allowed = Dieser Pfad lässt diese Methode nicht zu.
+core-detail-rate-limited = Zu viele Anforderungen.
+core-detail-unsupported-media-type = Senden Sie die Anforderung als application/json.
+core-error-validation = Ungültige Eingabe: { $fields }.
+core-error-unavailable = Der Dienst ist vorübergehend nicht verfügbar.
+core-shortfall = Ihnen fehlt dort { $permission }
+core-shortfall-until = Sie haben dort { $permission } nur bis { $moment }
+core-domain-no-record = Unter diesem Namen gibt es keinen Eintrag vom Typ TXT. Neue Einträge können eine Stunde brauchen.
+core-domain-other-value = Der Eintrag hat einen anderen Wert: { $values }.
+core-domain-unknown = Der Eintrag konnte nicht abgefragt werden: { $reason }.
+core-problem-no-page = Unter dieser Adresse gibt es keine Seite.
+core-problem-nothing = Unter diesem Pfad gibt es nichts.
+core-problem-rate = Zu viele Anforderungen. Versuchen Sie es in { $seconds } Sekunden erneut.
+core-quota-users = Benutzer
+core-quota-organizations = Organisationen
+core-quota-roles = Rollen
+core-quota-assignments = Rollenzuweisungen
+core-quota-permissions = Berechtigungen
+core-quota-invitations = ausstehende Einladungen
+core-quota-user-assignments = Rollenzuweisungen eines Benutzers
+core-kind-user = Benutzer
+core-kind-role-assignment = Rollenzuweisung
+core-kind-role = Rolle
+core-kind-permission = Berechtigung
+core-kind-tenant = Mandant
+core-kind-session = Sitzung
+core-kind-audit-log = Prüfprotokoll
+core-kind-audit-entry = Protokolleintrag
+core-kind-invitation = Einladung
+core-kind-factor = Faktor
+core-kind-api-key = API-Schlüssel
+core-kind-access-review = Zugriffsüberprüfung
+core-kind-access-review-item = Posten der Zugriffsüberprüfung
+core-kind-identity = Verknüpftes Konto
+core-kind-identity-provider = Identitätsanbieter
+core-kind-directory = Verzeichnis
+core-kind-directory-group = Gruppe des Verzeichnisses
+core-kind-eligibility = Anfragerecht
+core-kind-access-request = Zugriffsanfrage
+core-kind-legal-hold = Aufbewahrungssperre
+core-role-tenant-admin = Darf im Mandanten alles.
+core-role-organization-admin = Verwaltet eine Organisation und alles darunter.
+core-role-member = Sieht Benutzer und Organisationen.
+core-role-auditor = Liest Benutzer, Rollen, Organisationen und das Prüfprotokoll, ohne etwas zu ändern.
+core-field-empty = darf nicht leer sein
+core-field-characters = muss 1 bis { $max } Zeichen lang sein
+core-field-at-most-characters = darf höchstens { $max } Zeichen lang sein
+core-field-at-most-controls = darf höchstens { $max } Zeichen lang sein, darunter kein Steuerzeichen
+core-field-controls = darf weder Steuerzeichen enthalten noch Zeichen, die eine Zeile beenden oder die Textrichtung ändern
+core-field-nul = darf das Zeichen U+0000 nicht enthalten
+core-field-visible = muss ein sichtbares Zeichen enthalten
+core-field-blank = darf nicht mit einem Leerzeichen beginnen oder enden
+core-field-email = muss eine gültige E-Mail-Adresse sein
+core-field-role-name = muss aus Großbuchstaben, Ziffern und Unterstrichen bestehen, zum Beispiel SHIFT_LEADER, mit höchstens { $max } Zeichen
+core-field-slug = muss aus Kleinbuchstaben und Ziffern bestehen, verbunden durch einzelne Bindestriche, mit höchstens { $max } Zeichen
+core-field-attribute-key = muss mit einem Buchstaben beginnen und darf höchstens { $max } Buchstaben, Ziffern und Zeichen aus „_.-“ haben
+core-field-permission = muss die Form <Ressource>:<Aktion> haben, aus Kleinbuchstaben, Ziffern und Bindestrichen, mit höchstens { $max } Zeichen
+core-field-pattern = muss die Form <Ressource>:<Aktion>, <Ressource>:* oder * haben
+core-field-reserved = darf nicht mit { $prefix } beginnen, und die Ressource darf keine von diesen sein: { $resources }
+core-field-registered = muss eine registrierte Berechtigung sein
+core-field-domain = muss eine Domain aus mindestens zwei Teilen sein, zum Beispiel example.com, mit höchstens { $max } Zeichen
+core-field-domain-of-tenant = muss eine Domain des Mandanten sein
+core-field-one-of = muss eines von diesen sein: { $words }
+core-field-uuid = muss eine UUID sein
+core-field-future = muss in der Zukunft liegen
+core-field-year = muss vor dem Jahr 10000 liegen
+core-field-year-or-none = muss vor dem Jahr 10000 liegen; leer bedeutet unbefristet
+core-field-days-from-now = darf höchstens { $days } Tage in der Zukunft liegen
+core-field-not-later = darf nicht nach dem aktuellen Ende liegen
+core-field-history = darf nicht vor { $moment } liegen, dem Beginn der Aufzeichnungen
+core-field-before-eligibility = muss mehr als { $seconds } Sekunden vor dem Ende des Anfragerechts liegen
+core-field-day-and-time = muss ein Tag mit Uhrzeit sein, zum Beispiel 2026-01-31T09:15
+core-field-range = muss zwischen { $min } und { $max } liegen
+core-field-from-to = muss zwischen { $min } und { $max } liegen
+core-field-from-to-or-null = muss zwischen { $min } und { $max } liegen oder leer sein
+core-field-zero-days = muss 0 bis { $max } Tage betragen
+core-field-between = muss zwischen { $min } und { $max } liegen
+core-field-at-least-1 = muss mindestens 1 sein
+core-field-items = darf höchstens { $max } Einträge haben
+core-field-some-items = muss 1 bis { $max } Einträge haben
+core-field-words = darf höchstens { $max } Wörter haben
+core-field-definitions = darf höchstens { $max } Definitionen haben
+core-field-keys = darf höchstens { $max } Schlüssel haben
+core-field-json-bytes = darf höchstens { $max } Bytes JSON umfassen
+core-field-text-characters = darf je Text höchstens { $max } Zeichen haben
+core-field-twice = ist doppelt definiert
+core-field-same-item = ist schon weiter oben angegeben
+core-field-same-in-item = ist schon weiter oben angegeben
+core-field-undefined = ist kein Attribut, das der Mandant definiert hat
+core-field-not-own = ist kein Attribut, das Sie selbst ändern können
+core-field-users-only = gibt es nur bei Attributen von Benutzern
+core-field-searchable = gibt es nur bei den Typen STRING, NUMBER und BOOLEAN
+core-field-current-password = ist nicht das aktuelle Passwort
+core-field-common-password = darf keines der verbreitetsten Passwörter sein
+core-field-own-password = darf nicht aus Ihrer E-Mail-Adresse, Ihrem Namen oder dem Namen des Mandanten bestehen
+core-field-breached-password = darf kein Passwort sein, das durch ein Datenleck bekannt ist
+core-field-authenticator = ist nicht der aktuelle Code der Authenticator-App
+core-field-six-digits = muss aus sechs Ziffern bestehen
+core-field-eight-digits = muss aus acht Ziffern bestehen
+core-field-code-invalid = ist ungültig: Er ist falsch, wurde bereits verwendet, durch einen neueren ersetzt oder ist abgelaufen
+core-field-link-invalid = ist ungültig: Der Link wurde bereits verwendet, durch einen neueren ersetzt oder ist abgelaufen
+core-field-key-permissions = ist für den Schlüssel eines anderen Benutzers erforderlich
+core-field-more-than-key = { $permission } geht über die Berechtigungen des Schlüssels hinaus
+core-field-full-role = darf keine Rolle mit allen Berechtigungen sein
+core-field-service-account = muss ein aktives Dienstkonto sein
+core-field-person = muss eine Person sein: Ein Dienstkonto meldet sich nicht an
+core-field-openid = muss openid enthalten
+core-field-https = muss mit https:// beginnen
+core-field-fragment = darf kein Fragment enthalten
+core-field-url-user = darf weder Benutzer noch Passwort enthalten
+core-field-private-address = darf nicht zu einer privaten oder besonderen Adresse führen
+core-field-hook = muss eine Adresse sein, zum Beispiel https://example.com/hook
+core-field-url = muss eine URL sein
+core-field-discovery = ist für das Discovery-Dokument nicht erreichbar: { $why }
+core-field-event-type = muss aus Ressourcentyp und Aktion bestehen, zum Beispiel USER.CREATE oder USER.*
+core-field-cursor = muss eine Marke einer früheren Seite sein
+core-field-version = muss eine Version sein
+core-field-visible-ascii = muss aus 1 bis { $max } sichtbaren ASCII-Zeichen bestehen
+core-field-scope = muss aus 1 bis 100 sichtbaren ASCII-Zeichen ohne Anführungszeichen und umgekehrte Schrägstriche bestehen
+core-field-uuid-form = darf nicht die Form einer ID haben
+core-field-active-or-suspended = muss ACTIVE oder SUSPENDED sein
+core-field-hash-cheap = ist für Angreifer zu leicht zu erraten: Der Benutzer muss ein neues Passwort wählen
+core-field-hash-expensive = ist aufwendiger zu prüfen, als erlaubt ist
+core-field-hash-format = ist kein Passwort-Hash in einem unterstützten Format (Argon2, bcrypt, PBKDF2, scrypt)
+core-field-with-a-value = muss true oder false als Wert haben
+core-field-with-a-number = muss eine Zahl als Wert haben
+core-field-text = muss ein Text sein
+core-field-number = muss eine Zahl sein
+core-field-truth = muss true oder false sein
+core-field-texts = muss eine Liste von Texten sein
+core-field-object = muss ein Objekt sein
+core-field-value-characters = darf einen Wert von höchstens { $max } Zeichen haben
+core-field-searchable-attribute = muss ein Attribut nennen, das der Mandant durchsuchbar gemacht hat
+core-field-levels = darf höchstens { $max } Ebenen tief verschachtelt sein
+core-field-password-bytes = muss 1 bis { $max } Bytes lang sein
+core-password-upper = einen Großbuchstaben
+core-password-lower = einen Kleinbuchstaben
+core-password-digit = eine Ziffer
+core-password-special = eines der Zeichen ! @ # $ % ^ & *
+core-password-length = { $min } bis { $max } Zeichen
+core-field-password-parts = braucht { $parts }
 
 ## Colours, filters, and how long ago something was.
 

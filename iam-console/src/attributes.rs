@@ -74,7 +74,7 @@ impl AttributeFields {
         let others = filled(others, &text_of(&others_of(definitions, attributes)));
         let is_elsewhere = |name: &str| defined.iter().any(|defined| defined.field.name == name);
         let of_others = errors.iter().filter(|error| error.field.starts_with(ATTRIBUTE) && !is_elsewhere(&error.field));
-        let of_others = of_others.map(|error| format!("{} {}.", error.field, error.message));
+        let of_others = of_others.map(|error| text::about(&error.field, &error.message));
         let all: Vec<String> =
             Some(others.error.clone()).into_iter().filter(|error| !error.is_empty()).chain(of_others).collect();
         Self { defined, others: Field { error: all.join(" "), ..others }, takes_others: true }
@@ -145,10 +145,12 @@ fn read_as(value: &Value) -> String {
     }
 }
 
-/// Returns the filter `key:value` of a list by the exact value of an attribute. `None` without a value.
+/// Returns the filter `key:value` of a list by the exact value of an attribute. `None` without both. One without the other
+/// is refused, as by the API: a filter that is not complete must not show everything.
 pub(crate) fn sought(key: &str, value: &str) -> Result<Option<String>, Error> {
     match (key, value) {
-        (_, "") => Ok(None),
+        ("", "") => Ok(None),
+        (_, "") => Err(Error::field("value", text::t("must-be-given"))),
         ("", _) => Err(Error::field("attribute", text::t("must-be-chosen"))),
         (key, value) => Ok(Some(format!("{key}:{value}"))),
     }

@@ -9,7 +9,7 @@ use crate::text;
 #[derive(Debug)]
 pub(crate) struct Look {
     /// The name on every page.
-    pub(crate) name: String,
+    name: Option<String>,
     pub(crate) logo: Option<Asset>,
     /// The colours in place of those of the console.
     pub(crate) style: Option<Asset>,
@@ -21,7 +21,11 @@ impl Look {
             .logo()
             .map(|logo| Asset::foreign(logo.file_name(), logo.content_type(), logo.content(), Logo::POLICY));
         let style = brand.style().map(|style| Asset::style("brand.css", style));
-        Self { name: brand.name().unwrap_or(text::t("console")).to_owned(), logo, style }
+        Self { name: brand.name().map(str::to_owned), logo, style }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_else(|| text::t("console"))
     }
 
     /// Returns the files.

@@ -47,7 +47,8 @@ impl Catalogue {
 
     /// Returns the meaning of a permission, or of a pattern of permissions.
     pub(crate) fn sentence(&self, name: &str) -> String {
-        let described = || self.0.get(name).filter(|text| !text.is_empty()).cloned().unwrap_or_else(|| name.to_owned());
+        let described = self.0.get(name).filter(|text| !text.is_empty());
+        let described = || described.map_or_else(|| name.to_owned(), |text| text::of_service(text));
         match name.parse::<PermissionPattern>() {
             Ok(pattern) => match pattern.kind() {
                 PatternKind::Everything => text::t("may-everything").to_owned(),
@@ -109,7 +110,8 @@ pub(crate) async fn all(iam: &Iam, caller: &Caller) -> Result<Vec<RegisteredPerm
 
 /// Returns the permissions of the catalogue with their meanings, for a field that offers them.
 pub(crate) async fn described_permissions(iam: &Iam, caller: &Caller) -> Result<Vec<(String, String)>, Error> {
-    Ok(Catalogue::read(iam, caller).await?.0.into_iter().collect())
+    let described = Catalogue::read(iam, caller).await?.0.into_iter();
+    Ok(described.map(|(name, meaning)| (name, text::of_service(&meaning))).collect())
 }
 
 #[cfg(test)]

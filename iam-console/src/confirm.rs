@@ -227,7 +227,7 @@ pub(crate) fn at_fields(error: &Error) -> Vec<FieldError> {
             let message = match &**error {
                 Error::Rule(Rule::OrganizationRequired) => text::t("organization-required").to_owned(),
                 Error::Rule(Rule::OrganizationRefused) => text::t("organization-refused").to_owned(),
-                error => text::not_accepted(error.to_string().trim_end_matches('.')),
+                error => text::not_accepted(text::of_service(&error.to_string()).trim_end_matches('.')),
             };
             vec![FieldError::new(name_of(field), message)]
         }

@@ -41,6 +41,12 @@ pub(crate) struct InvalidField {
 }
 
 impl Document {
+    /// The title of the kind of the problem.
+    fn title(&self) -> &str {
+        let kind = self.r#type.rsplit('/').next().unwrap_or_default();
+        text::named(&format!("problem-{kind}")).unwrap_or(&self.title)
+    }
+
     /// Whether the problem is of this kind.
     pub(crate) fn is_of(&self, kind: Kind) -> bool {
         self.r#type.rsplit('/').next() == Some(kind.as_str())
@@ -96,7 +102,7 @@ pub(crate) async fn as_page(
     let status = response.status();
     let (document, response) = problem_of(response).await;
     let document = document.unwrap_or_else(|| Document {
-        r#type: String::new(),
+        r#type: status.canonical_reason().unwrap_or_default().to_lowercase().replace(' ', "-"),
         title: status.canonical_reason().unwrap_or_default().to_owned(),
         detail: status.canonical_reason().unwrap_or_default().to_owned(),
         errors: Vec::new(),

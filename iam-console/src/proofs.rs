@@ -41,7 +41,7 @@ impl ProofError {
         match error {
             Error::Unauthenticated(Unauthenticated::SecondFactor) => Self::new(field, text::t("wrong-code")),
             Error::Validation(_) => Self::new(field, text::t("code-is-none")),
-            error => Self::new(field, error.to_string()),
+            error => Self::new(field, text::of_service(&error.to_string())),
         }
     }
 }

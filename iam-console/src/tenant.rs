@@ -277,10 +277,10 @@ fn errors_of_definitions(name: &str, label: &str, errors: &[FieldError]) -> Stri
     let texts = errors.iter().filter_map(|error| {
         let place = error.field.strip_prefix(name)?;
         let Some((number, field)) = place.strip_prefix('[').and_then(|place| place.split_once(']')) else {
-            return place.is_empty().then(|| format!("{label} {}.", error.message));
+            return place.is_empty().then(|| text::about(label, &error.message));
         };
         let number = number.parse::<usize>().ok()?;
-        Some(format!("{} {} {}.", text::definition(number + 1), field.trim_start_matches('.'), error.message))
+        Some(format!("{} {}", text::definition(number + 1), text::about(field.trim_start_matches('.'), &error.message)))
     });
     texts.collect::<Vec<_>>().join(" ")
 }

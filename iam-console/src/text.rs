@@ -9,6 +9,7 @@
 
 mod negotiation;
 mod sentences;
+mod services;
 #[cfg(test)]
 mod tests;
 
@@ -28,9 +29,13 @@ use tokio::task_local;
 use crate::state::Console;
 
 pub(crate) use self::sentences::*;
+pub(crate) use self::services::{about, is_foreign, of_service, said};
 
-static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::read("en", include_str!("../locales/en.ftl")));
-static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", include_str!("../locales/de.ftl")));
+const ENGLISH_FILE: &str = include_str!("../locales/en.ftl");
+const GERMAN_FILE: &str = include_str!("../locales/de.ftl");
+
+static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::read("en", ENGLISH_FILE));
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", GERMAN_FILE));
 
 task_local! {
     static LANGUAGE: &'static Language;
@@ -88,6 +93,12 @@ impl Language {
         LANGUAGE.try_with(|language| *language).unwrap_or(&ENGLISH)
     }
 
+    /// The languages that a person can choose in place of the present one.
+    pub(crate) fn others() -> impl Iterator<Item = &'static Self> {
+        let current = Self::current().tag;
+        Self::all().into_iter().filter(move |language| language.tag != current)
+    }
+
     /// The name of the language in itself.
     pub(crate) fn name(&'static self) -> &'static str {
         self.text("language-name").unwrap_or(self.tag)
@@ -106,6 +117,12 @@ impl Language {
 /// Returns the text with this id, in the language of the request.
 pub(crate) fn t(id: &'static str) -> &'static str {
     Language::current().text(id).or_else(|| ENGLISH.text(id)).unwrap_or(id)
+}
+
+/// Returns the text with an id that a name of the services is a part of, in the language of the request. `None` if there
+/// is none.
+pub(crate) fn named(id: &str) -> Option<&'static str> {
+    Language::current().text(id).or_else(|| ENGLISH.text(id))
 }
 
 /// Returns the text with this id and these arguments, in the language of the request.

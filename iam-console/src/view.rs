@@ -308,6 +308,8 @@ pub(crate) struct Field {
     pub(crate) is_first: bool,
     pub(crate) value: String,
     pub(crate) error: String,
+    /// Whether the error is in English, on a page in another language.
+    pub(crate) error_is_english: bool,
 }
 
 impl Field {
@@ -359,12 +361,10 @@ impl Field {
 
     /// Adds the error of this field.
     pub(crate) fn with_errors(self, errors: &[FieldError]) -> Self {
-        let error = errors.iter().find(|error| error.field == self.name).map(|error| {
-            // A whole sentence stands alone.
-            let is_sentence = error.message.ends_with('.');
-            if is_sentence { error.message.clone() } else { format!("{} {}.", self.label, error.message) }
-        });
-        Self { error: error.unwrap_or_default(), ..self }
+        let found = errors.iter().find(|error| error.field == self.name);
+        let error = found.map(|error| text::about(&self.label, &error.message)).unwrap_or_default();
+        let error_is_english = found.is_some_and(|error| text::is_foreign(&error.message));
+        Self { error, error_is_english, ..self }
     }
 }
 
@@ -374,9 +374,7 @@ pub(crate) fn errors_of_list(name: &str, label: &str, typed: &[String], errors: 
         let index = error.field.strip_prefix(name)?;
         let number = index.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
         let named = number.and_then(|number| typed.get(number)).map_or(label, String::as_str);
-        // A whole sentence stands alone.
-        let is_sentence = error.message.ends_with('.');
-        Some(if is_sentence { error.message.clone() } else { format!("{named} {}.", error.message) })
+        Some(text::about(named, &error.message))
     });
     texts.collect::<Vec<_>>().join(" ")
 }

@@ -120,6 +120,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "tenant-deletion-scheduled.subject.txt",
     "tenant-deletion-scheduled.txt",
     "tenant-deletion-scheduled.html",
+    "tenant-deletion-cancelled.subject.txt",
+    "tenant-deletion-cancelled.txt",
+    "tenant-deletion-cancelled.html",
 ];
 
 /// The values that templates know.
@@ -378,6 +381,7 @@ mod tests {
             (MailKind::AccessEnded, "/access-requests"),
             (MailKind::AccessActivated, "/access-requests?show=all"),
             (MailKind::TenantDeletionScheduled, "/tenant"),
+            (MailKind::TenantDeletionCancelled, "/tenant"),
         ];
         let plain = Templates::english().unwrap();
         let linked = Templates::english().unwrap().with_console("https://a.example/console/");

@@ -42,6 +42,12 @@ fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("{}, the file of IAM_DELETIONS_FILE, cannot be written: {error}", path.display())
 }
 
+/// Checks that lines can be added to the file, and makes it if it does not exist. A deletion would wait for ever for
+/// a file that cannot be written.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    open(path).map(drop).map_err(|error| Failure(unwritable(path, &error)))
+}
+
 /// Adds a line to a file, durably. Makes the file if it does not exist.
 fn append(path: &Path, line: &str) -> std::io::Result<()> {
     let mut file = open(path)?;
@@ -105,5 +111,15 @@ mod tests {
         };
         let refused = Record { file: Some(path.to_owned()) }.record(&deleted).await.unwrap_err().to_string();
         assert!(refused.contains(&format!("{}, the file of IAM_DELETIONS_FILE", path.display())), "{refused}");
+    }
+
+    #[test]
+    fn a_check_keeps_the_lines_of_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deletions");
+        check(&path).unwrap();
+        append(&path, "{}").unwrap();
+        check(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n");
     }
 }

@@ -49,7 +49,9 @@ async fn main() -> ExitCode {
         Ok(settings) => settings,
         Err(error) => return refuse(&error, 2),
     };
-    log::start(&settings.log, settings.log_format);
+    let warns = command_line.warns_of_unencrypted_keys();
+    let hidden = if warns { "" } else { ",iam_core::unencrypted_keys=off" };
+    log::start(&format!("{}{hidden}", settings.log), settings.log_format);
     match command_line.run(settings).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => refuse(&failure, 1),

@@ -51,6 +51,9 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         Some((certificates, key)) => Some(net::tls(certificates, key)?),
         None => None,
     };
+    if let Some(file) = &settings.deletions_file {
+        deletion::check(file)?;
+    }
     raise_open_files();
     let listener = listen(settings.listen).await?;
     let metrics_listener = match settings.metrics_listen {

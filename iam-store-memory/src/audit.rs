@@ -175,6 +175,10 @@ impl AuditTransaction for MemoryTransaction {
         Ok(self.store.log(self.tenant, |log| log.head.clone()))
     }
 
+    async fn count_pending(&mut self) -> Result<u64, StoreError> {
+        Ok(self.store.log(self.tenant, |log| log.pending.len() as u64))
+    }
+
     async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
         let is_young = |leaf: &&Leaf| leaf.created_at >= moment;
         Ok(self.store.log(self.tenant, |log| log.leaves_from(from).iter().find(is_young).map(|leaf| leaf.sequence)))

@@ -9,7 +9,7 @@ use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
 use iam_store_sql::audit::Fields;
-use iam_store_sql::column::{bytes_32, integer};
+use iam_store_sql::column::{bytes_32, counted, integer};
 use iam_store_sql::sequence::{LogHeadRow, PendingRow};
 use iam_store_sql::source::Transaction;
 use sqlx::{PgExecutor, Postgres};
@@ -388,6 +388,14 @@ impl AuditTransaction for PostgresTransaction {
     async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
         let row = read_log_head(self.tenant(), self.connection()).await.map_err(store_error)?;
         row.map(LogHead::try_from).transpose()
+    }
+
+    async fn count_pending(&mut self) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM iam.audit_unsealed WHERE tenant_id = $1"#,
+            self.tenant()
+        );
+        counted("audit_unsealed", count.fetch_one(self.connection()).await.map_err(store_error)?)
     }
 
     async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {

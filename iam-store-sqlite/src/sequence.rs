@@ -286,6 +286,14 @@ impl AuditTransaction for SqliteTransaction {
         row.map(LogHead::try_from).transpose()
     }
 
+    async fn count_pending(&mut self) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM audit_unsealed WHERE tenant_id = ?1"#,
+            self.tenant()
+        );
+        counted("audit_unsealed", count.fetch_one(self.connection()).await.map_err(store_error)?)
+    }
+
     async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
         let first = sqlx::query_scalar!(
             r#"

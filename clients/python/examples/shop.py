@@ -6,6 +6,8 @@ A service in production has an audience of its own (`IAM_AUDIENCE` of the server
 """
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
@@ -26,7 +28,15 @@ verifier = AsyncTokenVerifier(
 )
 guards = Guards(verifier, IAM, api_keys=True)
 
-app = FastAPI(title="Shop")
+
+@asynccontextmanager
+async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    """Closes the connections of the guards at the end."""
+    yield
+    await guards.close()
+
+
+app = FastAPI(title="Shop", lifespan=lifespan)
 guards.install(app)
 
 Authenticated = Annotated[Caller, Depends(guards.authenticated)]

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
@@ -21,6 +23,10 @@ use crate::value::Secret;
 
 /// How long a token may be, in bytes. Those of the service have less than a thousand.
 const LONGEST_TOKEN: usize = 8 * 1024;
+/// How long the header of a token may be, in base64. Those of the service have about a hundred characters.
+const LONGEST_HEADER: usize = 1024;
+/// How the names begin that serde_json keeps for itself.
+const PRIVATE_NAME: &[u8] = b"$serde_json";
 /// How large the document with the keys may be, in bytes, and how many keys it may have.
 const LARGEST_DOCUMENT: usize = 64 * 1024;
 const MOST_KEYS: usize = 32;
@@ -241,6 +247,7 @@ impl TokenVerifier {
         if token.len() > LONGEST_TOKEN {
             return Err(refused(TokenError::Invalid, "it is too long"));
         }
+        check_header(token).map_err(|reason| refused(TokenError::Invalid, reason))?;
         let header = decode_header(token).map_err(|_| refused(TokenError::Invalid, "it is no access token"))?;
         let kid = header.kid.filter(|_| header.alg == Algorithm::EdDSA);
         let kid = kid.ok_or_else(|| refused(TokenError::Invalid, "it has another algorithm, or names no key"))?;
@@ -258,6 +265,22 @@ impl TokenVerifier {
     }
 }
 
+/// Refuses a header that must not reach a parser of JSON. If a crate of the program turns on the feature `raw_value`
+/// of serde_json, a text under the private name of that feature is read as JSON again. Each such text begins a new
+/// count of the depth, so that texts within texts overflow the stack. A name can be hidden by an escape only, and no
+/// header of the service has an escape.
+fn check_header(token: &str) -> Result<(), &'static str> {
+    let header = token.split_once('.').map_or(token, |(header, _)| header);
+    if header.len() > LONGEST_HEADER {
+        return Err("its header is too long");
+    }
+    let json = URL_SAFE_NO_PAD.decode(header).map_err(|_| "it is no access token")?;
+    if json.contains(&b'\\') || json.windows(PRIVATE_NAME.len()).any(|part| part == PRIVATE_NAME) {
+        return Err("its header has an escape or a private name");
+    }
+    Ok(())
+}
+
 /// Logs why a token is refused. The reason has no part of the token.
 fn refused(error: TokenError, reason: &'static str) -> TokenError {
     tracing::debug!(reason, "an access token is refused");
@@ -267,7 +290,7 @@ fn refused(error: TokenError, reason: &'static str) -> TokenError {
 fn undecoded(kind: &ErrorKind) -> TokenError {
     match kind {
         ErrorKind::ExpiredSignature => refused(TokenError::Expired, "it has expired"),
-        ErrorKind::InvalidSignature => refused(TokenError::Invalid, "its signature is not that of the key"),
+        ErrorKind::InvalidSignature => refused(TokenError::Invalid, "its signature is wrong"),
         ErrorKind::InvalidIssuer => refused(TokenError::Invalid, "it is of another issuer"),
         ErrorKind::InvalidAudience => refused(TokenError::Invalid, "it is for another audience"),
         // The text of other errors can have parts of the token.

@@ -73,6 +73,25 @@ export interface TokenVerifierOptions {
 
 const LONGEST_TOKEN = 8 * 1024;
 
+// The clients for other languages give the same reasons in the same words.
+const NO_TOKEN = "it is no access token";
+const TOO_LONG = "it is too long";
+const BAD_CLAIMS = "a claim is missing or malformed";
+/** The reasons for claims that have another value than they must have. */
+const REFUSED_CLAIMS: Readonly<Record<string, string>> = {
+  iss: "it is of another issuer",
+  aud: "it is for another audience",
+  nbf: "it is not valid yet",
+};
+/** The reasons for codes of jose. */
+const REASONS: Readonly<Record<string, string>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: "it has another algorithm, or names no key",
+  ERR_JWKS_NO_MATCHING_KEY: "no key of the service has signed it",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "it has another algorithm, or names no key",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "its signature is wrong",
+  ERR_JWT_EXPIRED: "it has expired",
+};
+
 /**
  * Verifies access tokens by the keys at `/.well-known/jwks.json`. It does not ask the service, so an ended session is
  * accepted until its token expires, within 15 minutes.
@@ -107,12 +126,15 @@ export class TokenVerifier implements Verifier {
   }
 
   async verify(token: string): Promise<TokenClaims> {
-    if (typeof token !== "string" || token.length > LONGEST_TOKEN) {
-      throw new InvalidToken("it is not a text of at most 8 KiB");
+    if (typeof token !== "string") {
+      throw new InvalidToken(NO_TOKEN);
+    }
+    if (token.length > LONGEST_TOKEN) {
+      throw new InvalidToken(TOO_LONG);
     }
     const claims = claimsOf(await this.#signed(token));
     if (this.#tenants?.has(claims.tenantId) === false) {
-      throw new InvalidToken("it is one of another tenant");
+      throw new InvalidToken("it is of another tenant");
     }
     return claims;
   }
@@ -133,15 +155,17 @@ export class TokenVerifier implements Verifier {
       if (error instanceof RequestFailed) {
         throw error;
       }
-      throw new InvalidToken("it is malformed");
+      throw new InvalidToken(NO_TOKEN);
     }
   }
 }
 
 /** The reason without the payload, which errors of jose carry. */
 function reasonOf(error: errors.JOSEError): string {
-  const isAboutClaim = error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
-  return isAboutClaim ? `the claim ${error.claim} does not fit` : error.code;
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return (error.reason === "check_failed" ? REFUSED_CLAIMS[error.claim] : undefined) ?? BAD_CLAIMS;
+  }
+  return REASONS[error.code] ?? NO_TOKEN;
 }
 
 function claimsOf(payload: JWTPayload): TokenClaims {
@@ -160,7 +184,7 @@ function claimsOf(payload: JWTPayload): TokenClaims {
     Array.isArray(attributes) ||
     (acting !== undefined && typeof acting.sub !== "string")
   ) {
-    throw new InvalidToken("its claims are malformed");
+    throw new InvalidToken(BAD_CLAIMS);
   }
   return Object.freeze({
     sub,
@@ -191,7 +215,7 @@ export class Introspection implements Verifier {
 
   async verify(token: string): Promise<TokenClaims> {
     if (typeof token !== "string" || token === "" || token.length > LONGEST_TOKEN) {
-      throw new InvalidToken("it is not a text of at most 8 KiB");
+      throw new InvalidToken(token === "" || typeof token !== "string" ? NO_TOKEN : TOO_LONG);
     }
     const { active, ...claims } = await this.#client.POST("/auth/introspect", { body: { token } });
     if (active !== true) {

@@ -231,6 +231,10 @@ impl AuditTransaction for RedbTransaction {
         self.view().log_head()
     }
 
+    async fn count_pending(&mut self) -> Result<u64, StoreError> {
+        Ok(self.view().all::<QueuedRow>()?.len() as u64)
+    }
+
     async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
         let found = self.view().take(Keys::from(leaf_key(from)), 1, |leaf: &LeafRow| leaf.created_at >= moment)?;
         Ok(found.first().map(|leaf| leaf.sequence))

@@ -55,7 +55,7 @@ impl<R: BufRead> Elements<R> {
     pub(crate) fn next(&mut self) -> Result<Option<Element>, ReadError> {
         loop {
             if matches!(self.place, Place::End) {
-                return Ok(None);
+                return self.end().map(|()| None);
             }
             let byte = self.visible()?;
             match (self.place, byte) {
@@ -145,12 +145,22 @@ impl<R: BufRead> Elements<R> {
         Ok((!is_too_long).then_some(text))
     }
 
+    /// Reads the blanks after the document. A second document is one that its writer expects to be read.
+    fn end(&mut self) -> Result<(), ReadError> {
+        while let Some(byte) = self.input.fill_buf()?.first().copied() {
+            if !is_blank(byte) {
+                return Err(self.wrong("another text follows after the end of the document: give each document a file"));
+            }
+            self.skip()?;
+        }
+        Ok(())
+    }
+
     /// Returns the next byte that is no blank, and leaves it.
     fn visible(&mut self) -> Result<u8, ReadError> {
         loop {
             match self.byte()? {
-                // A byte order mark has no meaning.
-                b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => self.skip()?,
+                byte if is_blank(byte) => self.skip()?,
                 byte => return Ok(byte),
             }
         }
@@ -171,6 +181,11 @@ impl<R: BufRead> Elements<R> {
     fn wrong(&self, message: &str) -> ReadError {
         ReadError::malformed(self.line, message)
     }
+}
+
+/// Whether a byte between values has no meaning. A byte order mark has none.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF)
 }
 
 #[cfg(test)]
@@ -213,7 +228,15 @@ mod tests {
         let expected = [(1, "1"), (2, "[]"), (2, "{}")].map(|(line, text)| (line, text.to_owned()));
         assert_eq!(elements_of_objects(text).unwrap(), expected);
         assert_eq!(elements_of_objects("{\"users\": [1]}").unwrap(), [(1, "1".to_owned())]);
-        for text in ["[]", "[{}]", "[{\"email\": \"a\"}]", "[1]", "[{\"users\": [1]}", "[{\"users\": [1]}}"] {
+        for text in [
+            "[]",
+            "[{}]",
+            "[{\"email\": \"a\"}]",
+            "[1]",
+            "[{\"users\": [1]}",
+            "[{\"users\": [1]}}",
+            "[{\"users\": [1]}]\n[]",
+        ] {
             assert!(elements_of_objects(text).is_err(), "{text}");
         }
     }
@@ -236,6 +259,10 @@ mod tests {
             ("{\n1: 2}", 2),
             ("{\"a\" 1}", 1),
             ("[\n\n}", 3),
+            ("{\"users\": [{}]}\n{\"users\": [{}]}", 2),
+            ("{\"users\": [{}]} \n\n x", 3),
+            ("[{}]\n[{}]", 2),
+            ("[{}]]", 1),
             // Without the list, there are not no users, but another file.
             ("{}", 1),
             ("{\"realm\": \"acme\",\n\"users\": null}", 2),

@@ -14,13 +14,17 @@ use crate::record::{ForeignPassword, Record, status};
 use crate::row::Row;
 use crate::user_table::{UserTable, record_of};
 
+/// The columns that are read, without the required ones and those of all tables.
+const OTHERS: [&str; 6] =
+    ["emailconfirmed", "twofactorenabled", "phonenumber", "lockoutend", "lockoutenddateutc", "lockoutenabled"];
+
 /// Reads the users. A lockout counts if it ends after this moment.
 pub(crate) fn read<R: BufRead>(
     input: R,
     now: Timestamp,
 ) -> Result<impl Iterator<Item = Result<Row, ReadError>>, ReadError> {
     let required = [("email", "Email"), ("passwordhash", "PasswordHash")];
-    UserTable::read(input, required, move |columns, record| user(columns, record, now))
+    UserTable::read(input, required, &[&OTHERS], move |columns, record| user(columns, record, now))
 }
 
 fn user(columns: &Columns, record: &StringRecord, now: Timestamp) -> Result<Record, FieldError> {

@@ -30,6 +30,8 @@ struct User {
     object: Option<Object>,
     #[serde(default, deserialize_with = "or_default", alias = "Email")]
     email: String,
+    #[serde(alias = "Username")]
+    username: Option<String>,
     #[serde(alias = "Email Verified")]
     email_verified: Option<Flag>,
     #[serde(alias = "Given Name")]
@@ -228,6 +230,7 @@ impl<R> Auth0<'_, R> {
     fn record(&self, mut user: User) -> Record {
         let mut record = Record::new(std::mem::take(&mut user.email));
         record.foreign_id = id_of(&user);
+        record.username = user.username.take();
         record.name(Known {
             first: user.given_name.as_deref(),
             last: user.family_name.as_deref(),

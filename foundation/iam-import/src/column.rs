@@ -3,6 +3,8 @@
 use csv::StringRecord;
 use iam_model::validate::FieldError;
 
+use crate::record::shown_name;
+
 /// The names of the columns of a file.
 pub(crate) struct Columns(Vec<String>);
 
@@ -26,6 +28,19 @@ impl Columns {
     pub(crate) fn text<'r>(&self, record: &'r StringRecord, name: &str) -> &'r str {
         let position = self.0.iter().position(|found| found == name);
         position.and_then(|position| record.get(position)).unwrap_or_default().trim()
+    }
+
+    /// Checks that no value has an end of a line, except in columns of free text. Such a value usually begins at a
+    /// quotation mark too many, and has swallowed the records up to the next mark.
+    pub(crate) fn check_lines(&self, record: &StringRecord, is_free: impl Fn(&str) -> bool) -> Result<(), FieldError> {
+        let has_lines = |text: &str| text.trim().contains(['\r', '\n']);
+        match self.0.iter().zip(record).find(|(name, text)| has_lines(text) && !is_free(name)) {
+            Some((name, _)) => Err(FieldError::new(
+                shown_name(name),
+                "has an end of a line in its value: a quotation mark may be missing, or one too many",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Returns the values of the columns whose names begin so, without empty ones, by the rest of their names.

@@ -19,9 +19,13 @@ const DISABLED_SINCE: [&str; 8] =
 /// The columns that are true for a user who is not disabled. Rails takes NULL for false.
 const ENABLED: [&str; 2] = ["active", "approved"];
 
+/// The other columns, without those of all tables.
+const OTHERS: [&str; 6] = ["confirmedat", "unconfirmedemail", "otpsecret", "encryptedotpsecret", "provider", "uid"];
+
 /// Reads the users.
 pub(crate) fn read<R: BufRead>(input: R) -> Result<impl Iterator<Item = Result<Row, ReadError>>, ReadError> {
-    UserTable::read(input, [("email", "email"), ("encryptedpassword", "encrypted_password")], user)
+    let required = [("email", "email"), ("encryptedpassword", "encrypted_password")];
+    UserTable::read(input, required, &[&DISABLED_SINCE, &ENABLED, &OTHERS], user)
 }
 
 fn user(columns: &Columns, record: &StringRecord) -> Result<Record, FieldError> {

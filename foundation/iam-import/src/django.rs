@@ -117,7 +117,12 @@ impl<R: BufRead> Django<R> {
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
+        record.username = user.others.get("username").and_then(Value::as_str).map(str::to_owned);
         record.status = status(user.is_active == Some(false));
+        if user.is_active.is_none() {
+            // The user may be disabled: a model of a program can have another field for that.
+            record.left_out.push("is_active: not in the file".to_owned());
+        }
         // Django marks a password that is not set by an exclamation mark and random letters.
         record.password = if user.password.starts_with('!') { ForeignPassword::None } else { hash(&user.password) };
         record.roles.extend(user.is_staff.then(|| "staff".to_owned()));

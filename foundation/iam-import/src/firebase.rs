@@ -128,7 +128,8 @@ impl<R: BufRead> Iterator for Firebase<'_, R> {
         let Some(text) = text else { return Some(Ok(Row::too_long(line))) };
         Some(Ok(match json::parse::<User>(&text) {
             Ok(user) => {
-                Row { line, email: user.email.clone(), foreign_id: user.local_id.clone(), user: self.record(user) }
+                let (email, foreign_id) = (user.email.clone(), user.local_id.clone());
+                Row { line, email, foreign_id, username: None, user: self.record(user) }
             }
             Err(error) => Row::refused(line, error),
         }))

@@ -4,8 +4,7 @@ use iam_model::validate::FieldError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-/// How many characters of the name of a field an error shows.
-const MAX_FIELD: usize = 100;
+use crate::record::shown_name;
 
 /// Parses a record. No error contains a value: it may be a hash.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, FieldError> {
@@ -17,10 +16,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, FieldError> {
         }
         match error.path().to_string() {
             path if path == "." => FieldError::new("row", "must be a JSON object with known fields"),
-            path => {
-                let field: String = path.chars().take(MAX_FIELD).collect();
-                FieldError::new(field, "is unknown, is there twice, or has a value of a wrong type")
-            }
+            path => FieldError::new(shown_name(&path), "is unknown, is there twice, or has a value of a wrong type"),
         }
     })?;
     deserializer.end().map_err(|_| not_json())?;

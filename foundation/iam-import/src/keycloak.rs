@@ -109,23 +109,22 @@ fn row(line: u64, user: User) -> Row {
     if user.service_account_client_id.is_some() {
         let error =
             FieldError::new("serviceAccountClientId", "is the account of a client: make a service account instead");
-        return Row { foreign_id: user.id, ..Row::refused(line, error) };
+        return Row { foreign_id: user.id, username: user.username, ..Row::refused(line, error) };
     }
     Row::of(line, record(user))
 }
 
 fn record(user: User) -> Record {
     // People here log in by their e-mails.
-    let loses_username = user.username.is_some_and(|name| !name.eq_ignore_ascii_case(&user.email));
+    let loses_username = user.username.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case(&user.email));
     let mut record = Record::new(user.email);
     record.name(Known { first: user.first_name.as_deref(), last: user.last_name.as_deref(), whole: None });
     record.foreign_id = user.id;
+    record.username = user.username;
     record.is_email_verified = user.email_verified;
     record.status = status(user.enabled == Some(false));
     record.roles = user.realm_roles;
-    for (client, roles) in user.client_roles {
-        record.roles.extend(roles.into_iter().map(|role| format!("{client}/{role}")));
-    }
+    record.client_roles = user.client_roles;
     record.groups = user.groups;
     record.attributes = user.attributes;
     let is_password = |credential: &&Credential| credential.kind == "password";
@@ -133,6 +132,10 @@ fn record(user: User) -> Record {
         // An administrator knows a temporary password, and Keycloak lets it log in only to replace it.
         let is_temporary = user.required_actions.iter().any(|action| action == "UPDATE_PASSWORD");
         record.password = if is_temporary { unusable("it is temporary") } else { password(credential) };
+    }
+    if user.enabled.is_none() {
+        // The user may be disabled.
+        record.left_out.push("enabled: not in the file".to_owned());
     }
     if loses_username {
         record.left_out.push("username".to_owned());

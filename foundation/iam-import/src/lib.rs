@@ -27,6 +27,6 @@ pub use crate::auth0::Auth0Hashes;
 pub use crate::error::ReadError;
 pub use crate::firebase::FirebaseParameters;
 pub use crate::limit::MAX_RECORD;
-pub use crate::record::{ForeignPassword, Record, short_list};
+pub use crate::record::{ForeignPassword, NOT_SHOWN, Record, may_be_hash, short_list, shown_name};
 pub use crate::row::Row;
 pub use crate::users::{Format, Rows, Source, read};

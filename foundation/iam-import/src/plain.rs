@@ -8,7 +8,7 @@ use iam_model::validate::{FieldError, Invalid};
 
 use crate::column::Columns;
 use crate::error::ReadError;
-use crate::record::{ForeignPassword, Record};
+use crate::record::{ForeignPassword, Record, shown_name};
 use crate::row::Row;
 use crate::table::Table;
 
@@ -25,8 +25,7 @@ pub(crate) struct Plain<R> {
 
 impl<R: BufRead> Plain<R> {
     pub(crate) fn read(input: R) -> Result<Self, ReadError> {
-        let mut table = Table::with_header(input)?;
-        let names = table.header()?;
+        let (table, names) = Table::with_header(input)?;
         check(&names)?;
         Ok(Self { table, columns: Columns::exact(names) })
     }
@@ -42,7 +41,7 @@ impl<R: BufRead> Iterator for Plain<R> {
         };
         let columns = &self.columns;
         Some(Ok(match record {
-            Ok(record) => match user(columns, &record) {
+            Ok(record) => match checked(columns, &record) {
                 Ok(user) => Row::of(line, user),
                 Err(error) => Row { email: columns.text(&record, "email").to_owned(), ..Row::refused(line, error) },
             },
@@ -59,13 +58,19 @@ fn check(names: &[String]) -> Result<(), ReadError> {
         return wrong(format!("has no column {missing}"));
     }
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-        return wrong(format!("has an unknown column {unknown}"));
+        return wrong(format!("has an unknown column {}", shown_name(unknown)));
     }
     let is_second = |(number, name): &(usize, &String)| names.iter().position(|found| found == *name) != Some(*number);
     if let Some((_, twice)) = names.iter().enumerate().find(is_second) {
-        return wrong(format!("has the column {twice} twice"));
+        return wrong(format!("has the column {} twice", shown_name(twice)));
     }
     Ok(())
+}
+
+/// Returns the user of a record. Only the attributes are free text.
+fn checked(columns: &Columns, record: &StringRecord) -> Result<Record, FieldError> {
+    columns.check_lines(record, |name| name.starts_with(ATTRIBUTE))?;
+    user(columns, record)
 }
 
 fn user(columns: &Columns, record: &StringRecord) -> Result<Record, FieldError> {
@@ -158,8 +163,8 @@ mod tests {
 
     #[test]
     fn each_row_has_the_line_in_which_it_begins() {
-        let content = "email,firstName,lastName\r\n\r\na@example.com,\"two\r\nlines\",X\r\n,,\r\n\r\nb@example.com,B,X\r\n\
-                       few,fields\r\nc@example.com,C,X";
+        let content = "email,firstName,attributes.note,lastName\r\n\r\na@example.com,A,\"two\r\nlines\",X\r\n,,,\r\n\r\n\
+                       b@example.com,B,,X\r\nfew,fields\r\nc@example.com,C,,X";
         let lines: Vec<(u64, bool)> = rows(content.as_bytes()).iter().map(|row| (row.line, row.user.is_ok())).collect();
         assert_eq!(lines, [(3, true), (7, true), (8, false), (9, true)]);
     }
@@ -174,6 +179,20 @@ mod tests {
         assert_eq!(found[2].user.as_ref().unwrap().status, UserStatus::Suspended);
     }
 
+    /// Two marks for inches make one field of what is between them.
+    #[test]
+    fn a_value_of_several_lines_is_refused_unless_it_is_free_text() {
+        let content = "email,firstName,lastName,groups,passwordHash,attributes.note\n\
+                       a@example.com,A,B,\"12 inch,x,\nb@example.com,A,B,12\",x,\n\
+                       c@example.com,A,B,\"/north\n\",x,\"two\nlines\"\nd@example.com,A,B,,x,\n";
+        let found = rows(content.as_bytes());
+        let lines: Vec<(u64, &str)> = found.iter().map(|row| (row.line, row.email.as_str())).collect();
+        assert_eq!(lines, [(2, "a@example.com"), (4, "c@example.com"), (7, "d@example.com")]);
+        assert_eq!(found[0].user.as_ref().unwrap_err().field, "groups");
+        let user = found[1].user.as_ref().unwrap();
+        assert_eq!((&*user.groups, &user.attributes["note"]), (&["/north".to_owned()][..], &"two\nlines".into()));
+    }
+
     #[test]
     fn the_first_line_names_the_columns() {
         for (content, part) in [
@@ -185,6 +204,8 @@ mod tests {
             ("email,firstName,lastName,attributes.a,attributes.a", "has the column attributes.a twice"),
             ("email,firstName,lastName,", "has an unknown column "),
             ("email,firstName,lastName,email", "has the column email twice"),
+            ("email,firstName,lastName,$2b$10$x", "has an unknown column [not shown]"),
+            ("email,firstName,lastName,\"a\nb\"", "has an unknown column [not shown]"),
         ] {
             let Err(ReadError::Malformed { message, .. }) = Plain::read(content.as_bytes()) else {
                 panic!("{content}")

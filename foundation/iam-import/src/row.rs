@@ -11,6 +11,8 @@ pub struct Row {
     pub email: String,
     /// The identifier as the file has it.
     pub foreign_id: Option<String>,
+    /// The name by which the user logged in to the other system, as the file has it.
+    pub username: Option<String>,
     /// The user, or the error of the record.
     pub user: Result<Record, FieldError>,
 }
@@ -18,12 +20,18 @@ pub struct Row {
 impl Row {
     /// Returns the row of a user.
     pub(crate) fn of(line: u64, record: Record) -> Self {
-        Self { line, email: record.email.clone(), foreign_id: record.foreign_id.clone(), user: Ok(record) }
+        Self {
+            line,
+            email: record.email.clone(),
+            foreign_id: record.foreign_id.clone(),
+            username: record.username.clone(),
+            user: Ok(record),
+        }
     }
 
     /// Returns the row of a record that cannot be read.
     pub(crate) fn refused(line: u64, error: FieldError) -> Self {
-        Self { line, email: String::new(), foreign_id: None, user: Err(error) }
+        Self { line, email: String::new(), foreign_id: None, username: None, user: Err(error) }
     }
 
     /// Returns the row of a record that is too long.

@@ -16,20 +16,33 @@ use crate::table::Table;
 pub(crate) struct UserTable<R, F> {
     table: Table<R>,
     columns: Columns,
+    required: [&'static str; 2],
+    others: &'static [&'static [&'static str]],
     user: F,
 }
 
+/// The folded names of the columns that [`record_of`] reads.
+const COMMON: [&str; 10] =
+    ["id", "username", "email", "firstname", "lastname", "name", "fullname", "roles", "role", "groups"];
+
 impl<R: BufRead, F: Fn(&Columns, &StringRecord) -> Result<Record, FieldError>> UserTable<R, F> {
-    /// Reads a table that has these columns, each by its folded name and its name in errors.
-    pub(crate) fn read(input: R, required: [(&str, &str); 2], user: F) -> Result<Self, ReadError> {
-        let mut table = Table::with_header(input)?;
-        let columns = Columns::folded(&table.header()?);
+    /// Reads a table that has the required columns, each by its folded name and its name in errors. `others` are the
+    /// folded names of the other columns that `user` reads.
+    pub(crate) fn read(
+        input: R,
+        required: [(&'static str, &str); 2],
+        others: &'static [&'static [&'static str]],
+        user: F,
+    ) -> Result<Self, ReadError> {
+        let (table, names) = Table::with_header(input)?;
+        let columns = Columns::folded(&names);
         for (folded, name) in required {
             if !columns.has(folded) {
                 return Err(ReadError::malformed(1, format!("has no column {name}")));
             }
         }
-        Ok(Self { table, columns, user })
+        let required = required.map(|(folded, _)| folded);
+        Ok(Self { table, columns, required, others, user })
     }
 }
 
@@ -46,15 +59,29 @@ impl<R: BufRead, F: Fn(&Columns, &StringRecord) -> Result<Record, FieldError>> I
                 line,
                 email: self.columns.value(&record, "email").to_owned(),
                 foreign_id: self.columns.given(&record, "id").map(str::to_owned),
-                user: (self.user)(&self.columns, &record),
+                username: self.columns.given(&record, "username").map(str::to_owned),
+                user: self.checked(&record),
             },
             Err(error) => Row::refused(line, error),
         }))
     }
 }
 
-/// Returns a record with what such tables have in columns of the same names: the identifier, the e-mail, the names, the
-/// roles and the groups.
+impl<R, F: Fn(&Columns, &StringRecord) -> Result<Record, FieldError>> UserTable<R, F> {
+    /// Returns the user of a record. The columns that are not read can be free text.
+    fn checked(&self, record: &StringRecord) -> Result<Record, FieldError> {
+        let is_read = |name: &str| {
+            self.required.contains(&name)
+                || COMMON.contains(&name)
+                || self.others.iter().any(|names| names.contains(&name))
+        };
+        self.columns.check_lines(record, |name| !is_read(name))?;
+        (self.user)(&self.columns, record)
+    }
+}
+
+/// Returns a record with what such tables have in columns of the same names: the identifier, the username, the e-mail,
+/// the names, the roles and the groups.
 pub(crate) fn record_of(columns: &Columns, record: &StringRecord) -> Record {
     let given = |name: &str| columns.given(record, name);
     let mut user = Record::new(columns.value(record, "email"));
@@ -64,6 +91,7 @@ pub(crate) fn record_of(columns: &Columns, record: &StringRecord) -> Record {
         whole: given("name").or_else(|| given("fullname")),
     });
     user.foreign_id = given("id").map(str::to_owned);
+    user.username = given("username").map(str::to_owned);
     user.roles = [columns.list(record, "roles"), columns.list(record, "role")].concat();
     user.groups = columns.list(record, "groups");
     user

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::text::{controls_text, is_visible};
+
 /// The name, the logo and the colour of an installation. Each of them may be missing.
 ///
 /// ```
@@ -25,8 +27,11 @@ pub struct Brand {
 /// Why a part of a brand cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidBrand {
-    /// The name is empty, too long, or has control characters.
-    #[error("must have 1 to {} characters in one line", MAX_NAME)]
+    /// The name is too long, has no visible character, or has one that controls the text around it.
+    #[error(
+        "must have 1 to {} characters in one line, a visible one among them, and none that turns text around",
+        MAX_NAME
+    )]
     Name,
     /// The file is larger than a logo may be.
     #[error("must have at most {} KiB", MAX_LOGO / 1024)]
@@ -62,11 +67,15 @@ impl Brand {
     ///
     /// # Errors
     ///
-    /// [`InvalidBrand::Name`] if it does not fit a line of a page.
+    /// [`InvalidBrand::Name`] if it does not fit a line of a page. Its characters are those of the names of users.
     pub fn with_name(self, name: &str) -> Result<Self, InvalidBrand> {
         let name = name.trim();
-        let fits = !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
-        if fits { Ok(Self { name: Some(name.to_owned()), ..self }) } else { Err(InvalidBrand::Name) }
+        let is_readable = name.chars().any(is_visible) && !name.chars().any(controls_text);
+        if is_readable && name.chars().count() <= MAX_NAME {
+            Ok(Self { name: Some(name.to_owned()), ..self })
+        } else {
+            Err(InvalidBrand::Name)
+        }
     }
 
     /// Returns the brand with a logo: the content of a file.
@@ -324,7 +333,7 @@ mod tests {
         let name = |text: &str| Brand::default().with_name(text).map(|brand| brand.name().unwrap().to_owned());
         assert_eq!(name(" Acme & Söhne ").as_deref(), Ok("Acme & Söhne"));
         assert!(name(&"é".repeat(40)).is_ok());
-        for text in ["", "  ", "a\nb", "a\u{7}b", &"a".repeat(41)] {
+        for text in ["", "  ", "a\nb", "a\u{7}b", "Acme\u{202e}", "a\u{2028}b", "\u{200b}", &"a".repeat(41)] {
             assert_eq!(name(text), Err(InvalidBrand::Name), "{text:?}");
         }
     }

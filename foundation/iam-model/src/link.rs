@@ -88,7 +88,7 @@ mod tests {
         let purposes = |kind: &MailKind| LinkPurpose::of(*kind).map(LinkPurpose::as_str);
         let with_link: Vec<_> = MailKind::ALL.iter().filter_map(purposes).collect();
         assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION", "LOGIN"]);
-        assert_eq!(MailKind::ALL.len(), 20);
+        assert_eq!(MailKind::ALL.len(), 21);
         assert!(LinkPurpose::ALL.iter().all(|purpose| LinkPurpose::of(purpose.message()) == Some(*purpose)));
     }
 }

@@ -66,6 +66,8 @@ pub enum MailKind {
     AccessActivated,
     /// The operator will delete the tenant. This message goes to its administrators.
     TenantDeletionScheduled,
+    /// The operator has called the deletion of the tenant off. This message goes to its administrators.
+    TenantDeletionCancelled,
 }
 
 text_enum! {
@@ -90,6 +92,7 @@ text_enum! {
         AccessEnded = "ACCESS_ENDED",
         AccessActivated = "ACCESS_ACTIVATED",
         TenantDeletionScheduled = "TENANT_DELETION_SCHEDULED",
+        TenantDeletionCancelled = "TENANT_DELETION_CANCELLED",
     }
 }
 
@@ -116,6 +119,7 @@ impl MailKind {
         Self::AccessEnded,
         Self::AccessActivated,
         Self::TenantDeletionScheduled,
+        Self::TenantDeletionCancelled,
     ];
 }
 

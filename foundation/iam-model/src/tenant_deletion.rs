@@ -52,7 +52,7 @@ pub struct TenantContents {
     pub roles: u64,
     /// Role assignments.
     pub assignments: u64,
-    /// Entries of the audit log that are sequenced and not removed.
+    /// Entries of the audit log that are not removed, also those that are pending.
     pub entries: u64,
     /// Legal holds, which stop the deletion.
     pub legal_holds: u64,

@@ -90,8 +90,21 @@ pub(crate) enum ExportFormatDto {
 const JSON: &str = "application/json";
 const HTML: &str = "text/html";
 
-/// The page needs nothing from anywhere, and a browser shows it without running anything.
-const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+/// The page needs nothing from anywhere but its own style, and a browser shows it without running anything.
+/// The digest is that of [`STYLE`].
+const POLICY: &str = "default-src 'none'; style-src 'sha256-mL7nOyePr6RDxfWuAHJGvQWANYyiVgfFQfNAsK8Z6uM='; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+/// The same for the page as a file, which has no headers. Other directives do not work there.
+const POLICY_OF_FILE: &str = "default-src 'none'; style-src 'sha256-mL7nOyePr6RDxfWuAHJGvQWANYyiVgfFQfNAsK8Z6uM='";
+
+/// Lines break everywhere, so that nothing is cut off on paper.
+const STYLE: &str = "body{font:1rem/1.5 sans-serif;max-width:60rem;margin:0 auto;padding:1rem}\
+     dl{margin:0 0 1rem;padding:.5rem .75rem;border:1px solid #888}\
+     dl div{display:flex;flex-wrap:wrap;gap:0 1rem}\
+     dt{flex:0 0 14rem;font-weight:bold}\
+     dd{flex:1 1 20rem;margin:0;overflow-wrap:anywhere}\
+     @media print{body{font-size:10pt;max-width:none;padding:0}h2{break-after:avoid}dl div{break-inside:avoid}}";
 
 impl UserExportFormat {
     fn media_type(self) -> &'static str {
@@ -116,7 +129,7 @@ impl UserExportFormat {
 ///
 /// The export is recorded as READ of the user before its first byte. The parts are read one after the other, and the whole
 /// log is searched, which takes long in a tenant with millions of entries. An export that fails breaks off the transfer. A
-/// user runs one export at a time, and a tenant four (429).
+/// user runs one export about itself at a time and one about others, and a tenant four about others (429).
 #[utoipa::path(
     get,
     path = "/users/{id}/export",
@@ -259,20 +272,16 @@ impl Writer {
         match self.format {
             UserExportFormat::Json => text.push_str(&format!(r#"{{"exportedAt":"{now}","user":{user_json}"#)),
             UserExportFormat::Html => {
-                let id = user.get("id").map(cell).unwrap_or_default();
+                let name = HtmlEscape(&name_of(user)).to_string();
                 text.push_str(&format!(
                     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-                     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'\">\n\
+                     <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY_OF_FILE}\">\n\
                      <meta name=\"viewport\" content=\"width=device-width\">\n\
-                     <title>What is held about the user {id}</title>\n</head>\n<body>\n<main>\n\
-                     <h1>What is held about the user {id}</h1>\n<p>Exported at {now}, in UTC as all times here.</p>\n\
-                     <h2>The user</h2>\n<table border=\"1\">\n<tbody>\n"
+                     <title>What is held about {name}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+                     <h1>What is held about {name}</h1>\n<p>Exported at {now}, in UTC as all times here.</p>\n\
+                     <h2>The user</h2>\n"
                 ));
-                for (name, value) in user {
-                    let name = HtmlEscape(name);
-                    text.push_str(&format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", cell(value)));
-                }
-                text.push_str("</tbody>\n</table>");
+                item(user, text);
             }
         }
     }
@@ -295,7 +304,7 @@ impl Writer {
             (_, 0, _) => "",
             (UserExportFormat::Json, ..) => "]",
             (UserExportFormat::Html, _, 0) => "<p>Nothing is held.</p>\n",
-            (UserExportFormat::Html, ..) => "</tbody>\n</table>\n",
+            (UserExportFormat::Html, ..) => "",
         });
     }
 
@@ -307,22 +316,66 @@ impl Writer {
                 let row = Value::Object(row.clone());
                 text.push_str(&format!("{}\n{row}", if is_first { "" } else { "," }));
             }
-            UserExportFormat::Html => {
-                if is_first {
-                    text.push_str("<table border=\"1\">\n<thead>\n<tr>");
-                    for name in row.keys() {
-                        text.push_str(&format!("<th scope=\"col\">{}</th>", HtmlEscape(name)));
-                    }
-                    text.push_str("</tr>\n</thead>\n<tbody>\n");
-                }
-                text.push_str("<tr>");
-                for value in row.values() {
-                    text.push_str(&format!("<td>{}</td>", cell(value)));
-                }
-                text.push_str("</tr>\n");
-            }
+            UserExportFormat::Html => item(row, text),
         }
     }
+}
+
+/// Returns the name of the user for the title of the page, or else its identifier.
+fn name_of(user: &Map<String, Value>) -> String {
+    let text = |member: &str| user.get(member).and_then(Value::as_str).unwrap_or_default();
+    let name = [text("firstName"), text("lastName"), text("name")].join(" ");
+    match name.trim() {
+        "" => format!("the user {}", text("id")),
+        name => name.to_owned(),
+    }
+}
+
+/// Writes an item as a list of its members. Those without a value are left out.
+fn item(members: &Map<String, Value>, text: &mut String) {
+    text.push_str("<dl>\n");
+    for (name, value) in members.iter().filter(|(_, value)| !is_empty(value)) {
+        let label = label(name);
+        let (label, value) = (HtmlEscape(&label), cell(value));
+        text.push_str(&format!("<div><dt>{label}</dt><dd>{value}</dd></div>\n"));
+    }
+    text.push_str("</dl>\n");
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// Returns the name of a member in words: `lastUsedAt` as `Last used at`.
+fn label(name: &str) -> String {
+    match name {
+        "id" => return "Identifier".to_owned(),
+        "amr" => return "Authenticated by".to_owned(),
+        "userAgent" => return "Device".to_owned(),
+        "ipAddress" => return "IP address".to_owned(),
+        _ => {}
+    }
+    let mut label = String::with_capacity(name.len() + 4);
+    for letter in name.strip_suffix("Id").unwrap_or(name).chars() {
+        match letter {
+            _ if label.is_empty() => label.extend(letter.to_uppercase()),
+            _ if letter.is_uppercase() => {
+                label.push(' ');
+                label.extend(letter.to_lowercase());
+            }
+            _ => label.push(letter),
+        }
+    }
+    if name.ends_with("Id") {
+        label.push_str(" (identifier)");
+    }
+    label
 }
 
 /// Returns a value as HTML.
@@ -341,6 +394,9 @@ fn cell(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aws_lc_rs::digest::{SHA256, digest};
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
     use super::*;
@@ -376,13 +432,53 @@ mod tests {
     #[test]
     fn no_value_is_markup_in_the_page() {
         let page = file(UserExportFormat::Html);
-        for markup in ["<script", "<i>", "\"&'", "</td></td>"] {
+        for markup in ["<script", "<i>", "\"&'", "</td>"] {
             assert!(!page.contains(markup), "{markup}: {page}");
         }
-        for text in ["&lt;script", "b: &lt;i&gt;", "<h2>Sessions</h2>", "Nothing is held."] {
+        for text in ["<title>What is held about &lt;script", "b: &lt;i&gt;", "<h2>Sessions</h2>", "Nothing is held."] {
             assert!(page.contains(text), "{text}: {page}");
         }
-        assert_eq!(page.matches("<table").count(), page.matches("</table>").count());
         assert_eq!(page.matches("<h2>").count(), SECTIONS.len() + 1);
+    }
+
+    #[test]
+    fn each_item_is_a_list_of_the_members_that_have_a_value() {
+        let page = file(UserExportFormat::Html);
+        // The user and two rows.
+        assert_eq!((page.matches("<dl>").count(), page.matches("</dl>").count()), (3, 3), "{page}");
+        assert!(!page.contains("<table"), "{page}");
+        let mut text = String::new();
+        let empty = json!({ "ipAddress": null, "reason": "", "amr": [], "attributes": {} });
+        let mut row = object(&json!({ "lastUsedAt": "2026", "roleId": "7", "left": 0, "is": false }));
+        row.extend(object(&empty));
+        item(&row, &mut text);
+        let members = [("Last used at", "2026"), ("Role (identifier)", "7"), ("Left", "0"), ("Is", "false")];
+        for (label, value) in members {
+            assert!(text.contains(&format!("<div><dt>{label}</dt><dd>{value}</dd></div>\n")), "{label}: {text}");
+        }
+        assert_eq!(text.matches("<dt>").count(), members.len(), "{text}");
+    }
+
+    #[test]
+    fn the_page_is_titled_by_the_name_of_the_user() {
+        for (user, name) in [
+            (json!({ "id": "7", "firstName": "Ada", "lastName": "Lovelace" }), "Ada Lovelace"),
+            (json!({ "id": "7", "name": "nightly" }), "nightly"),
+            (json!({ "id": "7" }), "the user 7"),
+        ] {
+            assert_eq!(name_of(&object(&user)), name);
+        }
+    }
+
+    /// A browser applies no other style. It would show and print the page without one, and say nothing.
+    #[test]
+    fn the_policies_allow_the_style_of_the_page() {
+        let digest = STANDARD.encode(digest(&SHA256, STYLE.as_bytes()));
+        for policy in [POLICY, POLICY_OF_FILE] {
+            assert!(policy.contains(&format!("style-src 'sha256-{digest}'")), "{digest}");
+        }
+        let page = file(UserExportFormat::Html);
+        assert!(page.contains(&format!("content=\"{POLICY_OF_FILE}\"")), "{page}");
+        assert!(page.contains(&format!("<style>{STYLE}</style>")), "{page}");
     }
 }

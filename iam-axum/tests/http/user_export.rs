@@ -165,7 +165,7 @@ async fn the_page_shows_everything_and_runs_nothing(app: TestApp) {
     assert!(policy.starts_with("default-src 'none';") && policy.ends_with("sandbox"), "{policy}");
     let text = page.text();
     assert!(!text.contains("<script") && text.contains("&lt;script&gt;"), "{text}");
-    for shown in ["<html lang=\"en\">", "<h1>", "<h2>Sessions</h2>", "<th scope=\"col\">", "</html>"] {
+    for shown in ["<html lang=\"en\">", "<h1>", "<h2>Sessions</h2>", "<dt>Created at</dt>", "</html>"] {
         assert!(text.contains(shown), "{shown}: {text}");
     }
 }

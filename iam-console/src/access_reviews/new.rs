@@ -100,7 +100,7 @@ async fn page_of(
         organizations: Organizations::read(iam, caller, form.get("search"), form.get("organizationId")).await?,
         roles: if_allowed(roles::all(iam, caller).await)?,
         chosen: form.all("roleIds").filter_map(|id| id.parse().ok()).collect(),
-        roles_error: roles_error.map_or_else(String::new, |error| format!("{} {}.", text::t("roles"), error.message)),
+        roles_error: roles_error.map_or_else(String::new, |error| text::about(text::t("roles"), &error.message)),
     })
 }
 

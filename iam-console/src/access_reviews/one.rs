@@ -424,7 +424,7 @@ pub(super) async fn decide(
         Err(Error::Validation(errors)) => {
             let named = |error: &FieldError| {
                 let name = if error.field == "reason" { text::t("reason") } else { text::t("decision") };
-                format!("{name} {}.", error.message)
+                text::about(name, &error.message)
             };
             let error = errors.iter().map(named).collect::<Vec<_>>().join(" ");
             let refused = Some((item, reason.to_owned(), error));

@@ -5,6 +5,7 @@ mod attributes;
 mod density;
 mod factors;
 pub(crate) mod identities;
+mod language;
 mod linked;
 mod passkeys;
 mod profile;
@@ -42,6 +43,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account/email", get(profile::show_email).post(profile::change_email))
         .route("/account/attributes", post(attributes::change))
         .route("/account/density", post(density::choose))
+        .route("/account/language", post(language::choose))
         .route("/account/theme", post(theme::choose))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))

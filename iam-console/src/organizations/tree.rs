@@ -48,7 +48,8 @@ pub(super) struct Params {
 
 impl Params {
     fn is_filtered(&self) -> bool {
-        !self.search.trim().is_empty() || !self.status.is_empty() || !self.value.is_empty()
+        let is_by_attribute = !self.attribute.is_empty() || !self.value.is_empty();
+        !self.search.trim().is_empty() || !self.status.is_empty() || is_by_attribute
     }
 
     /// Returns the order of what a search finds. The tree has that of the names.

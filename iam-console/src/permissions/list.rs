@@ -52,7 +52,7 @@ async fn find(iam: &Iam, caller: &Caller, params: &Params) -> Result<Page<Regist
     SearchWord::check(Some(&params.search))?;
     let search = SearchWord::all(&params.search);
     let matches = |permission: &RegisteredPermission| {
-        let texts = [folded(permission.name.as_str()), folded(permission.description.as_str())];
+        let texts = [folded(permission.name.as_str()), folded(&text::of_service(permission.description.as_str()))];
         search.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
     };
     let mut found: Vec<_> = catalogue::all(iam, caller).await?.into_iter().filter(matches).collect();

@@ -90,7 +90,7 @@ async fn page_of(
     let named = |error: &FieldError| {
         let number: usize = error.field.strip_prefix("permissions[")?.strip_suffix(']')?.parse().ok()?;
         let name = values.permissions.iter().nth(number)?;
-        Some(format!("{name} {}.", error.message))
+        Some(text::about(name, &error.message))
     };
     let permissions_error: Vec<String> = errors.iter().filter_map(named).collect();
     let (role, version) = role.map_or((None, String::new()), |(id, version)| (Some(id), version));

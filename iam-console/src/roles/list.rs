@@ -60,7 +60,7 @@ async fn find(iam: &Iam, caller: &Caller, params: &Params) -> Result<Page<Role>,
         return iam.roles().list(caller, request).await;
     }
     let matches = |role: &Role| {
-        let texts = [folded(role.name.as_str()), folded(role.description.as_str())];
+        let texts = [folded(role.name.as_str()), folded(&text::of_service(role.description.as_str()))];
         search.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
     };
     Ok(paging::page(super::all(iam, caller).await?.into_iter().filter(matches).collect(), request))

@@ -10,7 +10,7 @@ use iam_core::organization::OrganizationCounts;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_core::webhook::EventFormat;
 
-use super::{t, t_with};
+use super::{Language, named, of_service, t, t_with};
 use crate::run::step::Action;
 
 // Forms and common parts.
@@ -91,7 +91,7 @@ pub(crate) fn denial(denial: &Denial) -> String {
         Denial::HeldElsewhere => t("denial-held-elsewhere"),
         Denial::DidNotExist => t("denial-did-not-exist"),
         Denial::NotHeld => t("denial-not-held"),
-        other => return other.to_string(),
+        other => return of_service(&other.to_string()),
     };
     text.to_owned()
 }
@@ -551,7 +551,11 @@ pub(crate) fn differences_found(count: usize) -> String {
 
 /// The meaning of the permission for all actions on a resource.
 pub(crate) fn may_everything_with(resource: &str) -> String {
-    t_with("may-everything-with", [("resource", resource.replace('-', " ").into())])
+    let resource = match Language::current().tag {
+        "en" => resource.replace('-', " "),
+        _ => title_of(resource),
+    };
+    t_with("may-everything-with", [("resource", resource.into())])
 }
 
 /// How long ago a moment was, such as `2 hours ago`.
@@ -563,10 +567,13 @@ pub(crate) fn ago(seconds: i64) -> String {
 
 /// Returns the title of the permissions of a resource.
 pub(crate) fn title_of(resource: &str) -> String {
+    if let Some(title) = named(&format!("resource-{resource}")) {
+        return title.to_owned();
+    }
+    // An application has its own resources.
     let mut letters = resource.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    let title = (first + letters.as_str()).replace('-', " ");
-    title.strip_prefix("Api ").map_or(title.clone(), |rest| format!("API {rest}"))
+    (first + letters.as_str()).replace('-', " ")
 }
 
 pub(crate) fn change_role(name: &str) -> String {

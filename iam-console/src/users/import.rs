@@ -139,7 +139,7 @@ async fn page_of(
 /// The error of the whole file; empty if there is none.
 fn file_error(errors: &[FieldError]) -> String {
     let error = errors.iter().find(|error| error.field == "csv");
-    error.map_or_else(String::new, |error| format!("{} {}.", text::t("the-file"), error.message))
+    error.map_or_else(String::new, |error| text::about(text::t("the-file"), &error.message))
 }
 
 pub(super) async fn show(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
@@ -238,7 +238,7 @@ async fn import(
             Ok(outcome) => rows.push(Row { line, email, outcome, left_out }),
             Err(Error::Unauthenticated(reason)) => return Err(reason.into()),
             Err(error) => {
-                stopped = error.to_string();
+                stopped = text::of_service(&error.to_string());
                 rows.push(Row { line, email, outcome: Err(text::t("row-not-tried").to_owned()), left_out });
                 break;
             }
@@ -295,6 +295,7 @@ async fn add(import: &mut Import<'_>, user: ImportedUser) -> Outcome {
         Ok(Imported::Created(user)) => Ok(Ok(Accepted::Created(user.id))),
         Ok(Imported::Valid) => Ok(Ok(Accepted::Valid)),
         Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::OtherEmail(_)) => outcome_of(Err(Conflict::ExternalIdTaken.into())),
         Err(error) => outcome_of(Err(error)),
     }
 }
@@ -312,6 +313,7 @@ async fn check_invitation(iam: &Iam, caller: &Caller, check: &mut Import<'_>, us
     let user = ImportedUser { password_hash: Some(ANY_HASH.into()), ..user };
     match check.add(user).await {
         Ok(Imported::AlreadyThere(_)) => outcome_of(Err(Conflict::EmailTaken.into())),
+        Ok(Imported::OtherEmail(_)) => outcome_of(Err(Conflict::ExternalIdTaken.into())),
         checked => outcome_of(checked.map(|_| Accepted::Invitable)),
     }
 }
@@ -358,6 +360,6 @@ fn outcome_of(result: Result<Accepted, Error>) -> Outcome {
 }
 
 fn text_of(errors: &[FieldError]) -> String {
-    let texts: Vec<String> = errors.iter().map(|error| format!("{} {}.", error.field, error.message)).collect();
+    let texts: Vec<String> = errors.iter().map(|error| text::about(&error.field, &error.message)).collect();
     texts.join(" ")
 }

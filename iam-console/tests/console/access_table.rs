@@ -178,8 +178,8 @@ struct Person {
     user: Option<UserId>,
 }
 
-struct World {
-    app: App,
+pub(crate) struct World {
+    pub(crate) app: App,
     owner: Caller,
     foreign_owner: Caller,
     own_branch: OrganizationId,
@@ -194,9 +194,9 @@ fn fresh(start: &str) -> String {
 }
 
 impl World {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         // Each person opens more pages in a minute than a person does.
-        let app = App::with_federation().await.limited(1_000_000);
+        let app = App::with_federation().await.unlimited();
         let owner = app.register(EMAIL).await;
         let foreign_owner = app.register("owner@example.org").await;
         let company = organization(&app, &owner, "Company", None).await.id;
@@ -204,6 +204,29 @@ impl World {
         let other_branch = organization(&app, &owner, "Other branch", Some(company)).await.id;
         let foreign_branch = organization(&app, &foreign_owner, "Foreign branch", None).await.id;
         Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch }
+    }
+
+    /// Adds something of each kind to the tenant.
+    pub(crate) async fn fill(&self) {
+        let target = "own branch";
+        self.set_status(target, &self.stranger(target).await, UserStatus::Suspended).await;
+        self.review(target, true).await;
+        self.review(target, false).await;
+        self.eligibility(target).await;
+        let visitor = Person { cookie: String::new(), token: String::new(), user: None };
+        for approvals in [0, 1] {
+            self.access_request(target, &visitor, approvals).await;
+        }
+        self.invitation(target).await;
+        let owner = self.owner.user().unwrap();
+        self.key(target, owner).await;
+        self.key(target, self.user(target).await.id).await;
+        self.permission(target).await;
+        self.role(target).await;
+        self.webhook(target).await;
+        self.domain(target).await;
+        self.provider(target).await;
+        self.directory(target).await;
     }
 
     /// The people of the table, in the order of its columns.

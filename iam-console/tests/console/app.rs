@@ -191,11 +191,22 @@ impl App {
 
     /// Returns the same console with a limit of requests of a user.
     pub(crate) fn limited(self, requests: u32) -> Self {
-        let limits = RateLimits { user: NonZeroU32::new(requests).unwrap(), ..RateLimits::default() };
+        let (requests, usual) = (NonZeroU32::new(requests).unwrap(), RateLimits::default());
+        // A test without a limit of users has none of visitors either.
+        let limits = RateLimits { user: requests, anonymous: requests.max(usual.anonymous), ..usual };
         let mut settings = Settings::default();
         "/console".clone_into(&mut settings.path);
         settings.api.rate_limiter = Some(Arc::new(MemoryRateLimiter::new(limits)));
         let router = axum::Router::new().merge(iam_console::router(self.iam.clone(), settings));
+        Self { router, ..self }
+    }
+
+    /// Returns the same console without limits of requests.
+    pub(crate) fn unlimited(self) -> Self {
+        let mut settings = Settings::default();
+        "/console".clone_into(&mut settings.path);
+        settings.api.rate_limiter = None;
+        let router = Router::new().merge(iam_console::router(self.iam.clone(), settings));
         Self { router, ..self }
     }
 

@@ -187,12 +187,22 @@ async fn users_and_organizations_are_found_by_the_value_of_an_attribute() {
     assert!(!found.contains("<option>floor</option>"), "{found}");
     let none = app.get("/console/users?attribute=costCentre&value=47", &cookie).await.body;
     assert!(none.contains("No user matches") && none.contains("Show all users"), "{none}");
-    let all = app.get("/console/users?attribute=costCentre&value=", &cookie).await.body;
+    let all = app.get("/console/users?attribute=&value=", &cookie).await.body;
     assert!(all.contains("27 users"), "{all}");
-    for query in ["attribute=floor&value=3", "value=3"] {
-        let answer = app.get(&format!("/console/users?{query}"), &cookie).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
-        assert!(answer.body.contains("attribute"), "{query}: {}", answer.body);
+    // A filter that is not complete must not show everything.
+    for (query, field) in [
+        ("attribute=floor&value=3", "attribute"),
+        ("value=3", "attribute"),
+        ("attribute=costCentre&value=", "value"),
+        ("attribute=costCentre", "value"),
+        ("attribute=garbage", "value"),
+        ("attribute=garbage&value=3", "attribute"),
+    ] {
+        for list in ["users", "organizations"] {
+            let answer = app.get(&format!("/console/{list}?{query}"), &cookie).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{list} {query}");
+            assert!(answer.body.contains(&format!("<li>{field}: ")), "{list} {query}: {}", answer.body);
+        }
     }
 
     let page = app.get("/console/organizations", &cookie).await.body;

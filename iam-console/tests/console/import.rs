@@ -79,7 +79,7 @@ async fn a_check_says_what_would_happen_to_each_row_and_saves_nothing() {
         ("2", "grace@example.com", "can be created"),
         ("3", "alan", "email "),
         ("4", EMAIL, "already exists"),
-        ("6", "x@example.com", "status "),
+        ("6", "x@example.com", "firstName has an end of a line"),
         ("8", "", "as many fields"),
         ("9", "GRACE@example.com", "already exists"),
         ("10", "z@example.com", "passwordHash "),

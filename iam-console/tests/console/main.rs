@@ -23,6 +23,7 @@ mod identity_providers;
 mod import;
 mod invitations;
 mod keys;
+mod language;
 mod look;
 mod organizations;
 mod overview;

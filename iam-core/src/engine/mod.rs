@@ -57,7 +57,7 @@ pub(crate) use crate::engine::outgoing_mail::OutgoingMail;
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::{hold_quota, hold_user_quota};
 pub(crate) use crate::engine::trial::TrialChanges;
-pub(crate) use crate::engine::user_exports::{RunningExport, UserExports};
+pub(crate) use crate::engine::user_exports::{Exporter, RunningExport, UserExports};
 
 use crate::cache::{CachedApiKey, CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;

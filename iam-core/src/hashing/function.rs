@@ -193,14 +193,25 @@ impl Function {
         }
     }
 
-    /// Whether the function reads the whole password, however long it is.
+    /// Whether the function makes different hashes of passwords of which one has a NUL. PBKDF2 and scrypt pad a short
+    /// password with NUL, and bcrypt repeats a password after a NUL until it is long enough.
+    pub(super) fn distinguishes_nul(&self) -> bool {
+        match self {
+            Self::Argon2(..) => true,
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { .. } => false,
+            Self::Pbkdf2 { .. } | Self::Scrypt { .. } | Self::Firebase { .. } => false,
+        }
+    }
+
+    /// Whether the function reads the whole password, and no longer one has the same hash.
     #[cfg_attr(not(feature = "bcrypt"), expect(unused_variables, reason = "only bcrypt truncates passwords"))]
     pub(super) fn reads_all_of(&self, password: &Password) -> bool {
         match self {
             #[cfg(feature = "bcrypt")]
             Self::Bcrypt { input: BcryptInput::Sha256, .. } => true,
             #[cfg(feature = "bcrypt")]
-            Self::Bcrypt { .. } => password.expose().len() <= BCRYPT_INPUT,
+            Self::Bcrypt { .. } => password.expose().len() < BCRYPT_INPUT,
             Self::Argon2(..) | Self::Pbkdf2 { .. } | Self::Scrypt { .. } | Self::Firebase { .. } => true,
         }
     }

@@ -1,6 +1,7 @@
 //! Makes a refusal of a wrong password take the same time for every kind of stored hash.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,30 +10,57 @@ use iam_model::id::TenantId;
 use crate::hashing::function::{Cost, Work};
 use crate::hashing::stored::MAX_RELATIVE_COST;
 
-/// How long hashes take on this machine: moving averages over recent hashes.
+/// How long hashes take on this machine.
 ///
 /// The answer to a wrong password waits for as long as the most expensive hash takes that a tenant can import.
 /// Otherwise the time of the answer would distinguish accounts with an imported hash from accounts that do not exist.
 /// Only trusted code imports hashes that take longer. For these, the answer waits in their own tenant alone, once this
 /// process has verified one: what one tenant has makes no login of another tenant slower. The wait occupies neither a
 /// thread nor a core.
+///
+/// Each expensive kind of hash of a tenant has measured times of its own, and the greatest of these counts. The
+/// conversion of [`Work`] cannot decide which kind takes longest: on a processor with instructions for SHA-256, a hash of
+/// PBKDF2 takes a fraction of the time of a hash of bcrypt with less work.
 #[derive(Default)]
-pub(super) struct Timing(Mutex<Averages>);
+pub(super) struct Timing(Mutex<Times>);
 
 #[derive(Default)]
-struct Averages {
-    /// How long a hash of this installation takes. `None` before the first one.
+struct Times {
+    /// How long a hash of this installation takes, as a moving average. `None` before the first one.
     own: Option<Duration>,
-    /// The most expensive kind of hash of each tenant, if a tenant cannot import it.
-    slowest: HashMap<TenantId, Slowest>,
+    /// The kinds of hashes of each tenant that a tenant cannot import.
+    expensive: HashMap<TenantId, Vec<Kind>>,
 }
 
-#[derive(Clone, Copy)]
-struct Slowest {
+/// An expensive kind of hash of a tenant.
+struct Kind {
     cost: Cost,
-    work: Work,
-    took: Duration,
+    /// How long the latest hashes took.
+    latest: VecDeque<Duration>,
 }
+
+impl Kind {
+    /// Returns how long a hash takes: the least time of the latest, which load has delayed least. So a hash that was
+    /// delayed counts only until another one is made. The times of hashes differ a little also without load, so a
+    /// quarter is added: then the hash itself does not take longer than the wait.
+    fn time(&self) -> Duration {
+        let least = self.latest.iter().min().copied().unwrap_or_default();
+        least.saturating_add(least / 4)
+    }
+
+    fn note(&mut self, took: Duration) {
+        if self.latest.len() >= LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(took);
+    }
+}
+
+/// The number of times that are kept of a kind. Older ones may be of a machine that was faster.
+const LATEST: usize = 5;
+
+/// The maximum number of kinds of one tenant. Of more than these, the slowest ones are kept.
+const KINDS: usize = 8;
 
 /// The maximum number of tenants with expensive hashes. In tenants beyond this limit, no answer waits for longer.
 const TENANTS: usize = 10_000;
@@ -40,8 +68,8 @@ const TENANTS: usize = 10_000;
 impl Timing {
     /// Records how long a hash of this installation took.
     pub(super) fn note_own(&self, took: Duration) {
-        let mut averages = self.lock();
-        averages.own = Some(averages.own.map_or(took, |average| moved(average, took)));
+        let mut times = self.lock();
+        times.own = Some(times.own.map_or(took, |average| moved(average, took)));
     }
 
     /// Records how long a hash of a tenant took. `own` is the work of a hash of this installation.
@@ -49,26 +77,31 @@ impl Timing {
         if work <= own * Work::from(MAX_RELATIVE_COST) {
             return;
         }
-        let mut averages = self.lock();
-        let is_full = averages.slowest.len() >= TENANTS;
-        match averages.slowest.get_mut(&tenant) {
-            Some(slowest) if slowest.cost == cost => slowest.took = moved(slowest.took, took),
-            Some(slowest) if slowest.work >= work => {}
-            Some(slowest) => *slowest = Slowest { cost, work, took },
-            None if is_full => {}
-            None => drop(averages.slowest.insert(tenant, Slowest { cost, work, took })),
+        let mut times = self.lock();
+        if times.expensive.len() >= TENANTS && !times.expensive.contains_key(&tenant) {
+            return;
+        }
+        let kinds = times.expensive.entry(tenant).or_default();
+        if let Some(kind) = kinds.iter_mut().find(|kind| kind.cost == cost) {
+            kind.note(took);
+            return;
+        }
+        kinds.push(Kind { cost, latest: VecDeque::from([took]) });
+        if kinds.len() > KINDS {
+            kinds.sort_unstable_by_key(|kind| Reverse(kind.time()));
+            kinds.truncate(KINDS);
         }
     }
 
     /// Returns how long a refusal in a tenant still has to wait after a hash that took `took`.
     pub(super) fn left(&self, tenant: TenantId, took: Duration) -> Duration {
-        let averages = self.lock();
-        let usual = averages.own.unwrap_or_default().saturating_mul(MAX_RELATIVE_COST);
-        let slowest = averages.slowest.get(&tenant).map_or(Duration::ZERO, |slowest| slowest.took);
-        usual.max(slowest).saturating_sub(took)
+        let times = self.lock();
+        let usual = times.own.unwrap_or_default().saturating_mul(MAX_RELATIVE_COST);
+        let slowest = times.expensive.get(&tenant).and_then(|kinds| kinds.iter().map(Kind::time).max());
+        usual.max(slowest.unwrap_or_default()).saturating_sub(took)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Averages> {
+    fn lock(&self) -> MutexGuard<'_, Times> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,21 +148,53 @@ mod tests {
         let timing = Timing::default();
         timing.note_own(ms(10));
         timing.note(tenant(1), rounds(5_000), 100, ms(800));
-        timing.note(tenant(1), rounds(201), 100, ms(50));
-        assert_eq!((timing.left(tenant(1), ms(10)), timing.left(tenant(2), ms(10))), (ms(790), ms(10)));
-        timing.note(tenant(1), rounds(5_000), 100, ms(1_600));
-        assert_eq!(timing.left(tenant(1), ms(0)), ms(900));
-        timing.note(tenant(1), rounds(9_000), 100, ms(1_500));
-        assert_eq!((timing.left(tenant(1), ms(0)), timing.left(TenantId::NONE, ms(0))), (ms(1_500), ms(20)));
+        timing.note(tenant(1), rounds(201), 100, ms(80));
+        assert_eq!((timing.left(tenant(1), ms(10)), timing.left(tenant(2), ms(10))), (ms(990), ms(10)));
+        assert_eq!((timing.left(tenant(1), ms(1_000)), timing.left(TenantId::NONE, ms(0))), (ms(0), ms(20)));
+    }
+
+    #[test]
+    fn the_kind_that_takes_longest_counts_and_not_the_one_with_most_work() {
+        let timing = Timing::default();
+        for _ in 0..10 {
+            timing.note(tenant(1), rounds(4_000_000), 100, ms(340));
+            timing.note(tenant(1), rounds(1_640_000), 100, ms(760));
+        }
+        assert_eq!(timing.left(tenant(1), ms(0)), ms(950));
+    }
+
+    #[test]
+    fn a_hash_that_load_delayed_counts_until_another_one_is_made() {
+        let timing = Timing::default();
+        let note = |took| timing.note(tenant(1), rounds(5_000), 100, ms(took));
+        let left = || timing.left(tenant(1), ms(0));
+        note(16_000);
+        assert_eq!(left(), ms(20_000));
+        note(800);
+        note(16_000);
+        assert_eq!(left(), ms(1_000));
+        // A machine that has become slower is noticed.
+        (0..LATEST).for_each(|_| note(1_600));
+        assert_eq!(left(), ms(2_000));
+    }
+
+    #[test]
+    fn the_number_of_kinds_of_a_tenant_is_bounded_and_the_slowest_are_kept() {
+        let timing = Timing::default();
+        for number in (1..=100).rev() {
+            timing.note(tenant(1), rounds(1_000 + number), 1, ms(u64::from(number) * 4));
+        }
+        assert_eq!(timing.left(tenant(1), ms(0)), ms(500));
+        assert_eq!(timing.lock().expensive.values().map(Vec::len).sum::<usize>(), KINDS);
     }
 
     #[test]
     fn the_number_of_known_tenants_is_bounded() {
         let timing = Timing::default();
         for number in 0..TENANTS as u128 {
-            timing.note(tenant(number), rounds(1_000), 1, ms(1));
+            timing.note(tenant(number), rounds(1_000), 1, ms(4));
         }
-        timing.note(tenant(u128::MAX), rounds(1_000), 1, ms(1));
-        assert_eq!((timing.left(tenant(u128::MAX), ms(0)), timing.left(tenant(1), ms(0))), (ms(0), ms(1)));
+        timing.note(tenant(u128::MAX), rounds(1_000), 1, ms(4));
+        assert_eq!((timing.left(tenant(u128::MAX), ms(0)), timing.left(tenant(1), ms(0))), (ms(0), ms(5)));
     }
 }

@@ -128,7 +128,8 @@ impl Tenants<'_> {
         Ok(deletion)
     }
 
-    /// Calls the deletion of the caller's tenant off. For trusted code only.
+    /// Calls the deletion of the caller's tenant off. Those who administer the tenant get a message, as when it was
+    /// [scheduled](Self::schedule_deletion). For trusted code only.
     ///
     /// # Errors
     ///
@@ -138,6 +139,7 @@ impl Tenants<'_> {
         require_trusted(caller)?;
         let mut fields = Fields::default();
         let Some(reason) = fields.check("reason", reason.parse()) else { return Err(fields.into_error().into()) };
+        let told = administrators(self.0, caller.tenant()).await?;
         let mut work = self.0.begin(caller).await?;
         work.reads().lock_tenant().await?.ok_or_else(not_found)?;
         let deletion = work.reads().tenant_deletion().await?.ok_or(Conflict::TenantDeletionNotScheduled)?;
@@ -145,6 +147,9 @@ impl Tenants<'_> {
             return Err(Conflict::TenantDeletionBegun.into());
         }
         work.apply(TenantDeletionChange::Cancel { deletion, reason }).await?;
+        for person in &told {
+            self.0.queue_notice(&mut work, MailKind::TenantDeletionCancelled, person).await?;
+        }
         work.commit().await
     }
 
@@ -187,6 +192,10 @@ impl Tenants<'_> {
 
     /// Returns the number of the first entry since a deletion began. `None` while the entry of its beginning is pending.
     async fn sequence_since(&self, caller: &Caller, begun_at: Timestamp) -> Result<Option<u64>> {
+        // Another entry of the same millisecond can be in the log before that of the beginning.
+        if !self.0.store.pending_entries(caller.tenant(), None, 1).await?.is_empty() {
+            return Ok(None);
+        }
         let mut work = self.0.begin(caller).await?;
         Ok(work.reads().first_sequenced_since(0, begun_at).await?)
     }
@@ -310,12 +319,14 @@ async fn lock_due_deletion(work: &mut UnitOfWork<'_>) -> Result<Option<(Tenant, 
 async fn contents_of(work: &mut UnitOfWork<'_>) -> Result<TenantContents> {
     let usage = work.reads().usage().await?;
     let head = work.reads().log_head().await?;
+    let sequenced = head.map_or(0, |head| head.frontier.size().saturating_sub(head.removed));
+    let pending = work.reads().count_pending().await?;
     Ok(TenantContents {
         users: usage.users,
         organizations: usage.organizations,
         roles: usage.roles,
         assignments: usage.assignments,
-        entries: head.map_or(0, |head| head.frontier.size().saturating_sub(head.removed)),
+        entries: sequenced + pending,
         legal_holds: work.reads().count_legal_holds().await?,
     })
 }

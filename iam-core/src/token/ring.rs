@@ -295,7 +295,11 @@ pub(crate) async fn first_or_stored(
         // A program may build the services several times, and each has keys for several purposes.
         static WARNING: Once = Once::new();
         WARNING.call_once(|| {
-            tracing::warn!("signing keys are stored unencrypted: configure a master key to encrypt new keys");
+            // A target of its own, so that a program can hide it where it does not help.
+            tracing::warn!(
+                target: "iam_core::unencrypted_keys",
+                "signing keys are stored unencrypted: configure a master key to encrypt new keys"
+            );
         });
     }
     // At the start, a key that cannot be decrypted means a wrong master key.

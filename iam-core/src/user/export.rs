@@ -27,7 +27,7 @@ use crate::access::require_for_user;
 use crate::audit::person::{Concern, Person};
 use crate::caller::Caller;
 use crate::distinct::distinct;
-use crate::engine::{Engine, RunningExport};
+use crate::engine::{Engine, Exporter, RunningExport};
 use crate::iam::Iam;
 use crate::user::Users;
 
@@ -40,8 +40,8 @@ impl Users<'_> {
     ///
     /// A user exports what is held about itself, in its session: also attributes that it does not see elsewhere. For
     /// another one, the caller needs `users:read` over the whole of that user, and `audit-logs:read` tenant-wide. The
-    /// session must have authenticated within the last ten minutes. A user runs one export at a time, and a tenant four,
-    /// in this process.
+    /// session must have authenticated within the last ten minutes. A user runs one export about itself
+    /// at a time and one about others, and all users of a tenant four about others, in this process.
     ///
     /// ```
     #[doc = doctest_setup!()]
@@ -68,7 +68,9 @@ impl Users<'_> {
         caller.refuse_impersonator()?;
         let user = exportable(iam, caller, id).await?;
         iam.require_fresh(caller).await?;
-        let running = iam.user_exports.begin(caller.user().map(|user| (caller.tenant(), user)))?;
+        let is_own = caller.is_in_session_of(id);
+        let exporter = caller.user().map(|user| Exporter { tenant: caller.tenant(), user, is_own });
+        let running = iam.user_exports.begin(exporter)?;
         let mut work = iam.begin(caller).await?;
         work.apply(AuditChange::ExportUser { user: id, format: format.to_owned() }).await?;
         work.commit().await?;

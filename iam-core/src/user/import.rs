@@ -104,9 +104,12 @@ pub enum Imported {
     Created(Box<User>),
     /// A dry run has found no reason to refuse the user.
     Valid,
-    /// The tenant has the user already, with this e-mail or this external identifier, and nothing of it is changed. The value
-    /// is its identifier here.
+    /// The tenant has the user already, with this e-mail, and nothing of it is changed. The value is its identifier here.
     AlreadyThere(UserId),
+    /// The tenant has a user with this external identifier and another e-mail, and nothing of it is changed. The e-mail of
+    /// the user was changed in one of the two systems, or the file is of another system, which has given the identifier to
+    /// another person. The value is the identifier of the user here.
+    OtherEmail(UserId),
 }
 
 /// Imports users of another system, one after the other; see [`Users::import`].
@@ -236,7 +239,7 @@ impl Import<'_> {
             return Err(Conflict::ExternalIdTaken.into());
         }
         let imported = match self.holder_of(caller, &email, external_id.as_ref()).await? {
-            Some(id) => Imported::AlreadyThere(id),
+            Some(found) => found,
             // In a dry run, the user with this e-mail is not in the store.
             None if external_id.as_ref().is_some_and(|id| self.is_email_of_another(id)) => {
                 return Err(Conflict::ExternalIdIsEmail.into());
@@ -244,13 +247,12 @@ impl Import<'_> {
             None => match self.create(caller, valid).await {
                 // Another import may have created this very user meanwhile.
                 Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdTaken)) => {
-                    let found = self.holder_of(caller, &email, external_id.as_ref()).await?;
-                    Imported::AlreadyThere(found.ok_or(error)?)
+                    self.holder_of(caller, &email, external_id.as_ref()).await?.ok_or(error)?
                 }
                 created => created?,
             },
         };
-        if !matches!(imported, Imported::AlreadyThere(_)) {
+        if matches!(imported, Imported::Created(_) | Imported::Valid) {
             self.emails.insert(email);
             self.external_ids.extend(external_id);
         }
@@ -292,13 +294,13 @@ impl Import<'_> {
         Ok(ValidUser { profile, status, external_id, is_email_verified, home, roles, attributes })
     }
 
-    /// Returns the user of the tenant that is this one, if there is one.
+    /// Returns that the user is there, if the tenant has a user with the e-mail or with the external identifier.
     async fn holder_of(
         &self,
         caller: &Caller,
         email: &EmailKey,
         external_id: Option<&ExternalId>,
-    ) -> Result<Option<UserId>> {
+    ) -> Result<Option<Imported>> {
         let tenant = caller.tenant();
         // Either system may have changed the e-mail, and another user may have it since.
         let identified = match external_id {
@@ -306,7 +308,8 @@ impl Import<'_> {
             None => None,
         };
         if let Some(user) = identified.as_ref().filter(|user| user.status != UserStatus::Inactive) {
-            return Ok(Some(user.id));
+            let is_same = user.email.key() == *email;
+            return Ok(Some(if is_same { Imported::AlreadyThere(user.id) } else { Imported::OtherEmail(user.id) }));
         }
         let found = self.iam.store.guarded_account(tenant, email).await?;
         let Some(holder) = found.account.map(|account| account.user) else {
@@ -323,7 +326,7 @@ impl Import<'_> {
             _ => true,
         };
         if is_same && holder.status != UserStatus::Inactive {
-            return Ok(Some(holder.id));
+            return Ok(Some(Imported::AlreadyThere(holder.id)));
         }
         Err(self.iam.email_taken(caller, &holder).await)
     }

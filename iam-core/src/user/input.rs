@@ -183,4 +183,13 @@ impl ValidPatch {
     pub(super) fn takes_over(&self) -> bool {
         self.renames() || self.home.is_some()
     }
+
+    /// Whether the patch names anything beside the status.
+    pub(super) fn names_more_than_status(&self) -> bool {
+        self.takes_over()
+            || self.first_name.is_some()
+            || self.last_name.is_some()
+            || self.name.is_some()
+            || self.attributes.as_ref().is_some_and(|attributes| !attributes.is_empty())
+    }
 }

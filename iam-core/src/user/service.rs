@@ -337,7 +337,8 @@ impl Users<'_> {
     ///
     /// A status other than ACTIVE ends the user's sessions and what the user holds by access requests, and cancels the
     /// requests of the user that wait. INACTIVE also ends its role assignments and API keys and its memberships in
-    /// groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be changed. A change from
+    /// groups of a directory, and needs `users:delete` too. A user who stays INACTIVE cannot be changed: then a patch that
+    /// names more than the status is a conflict, also with the values that are kept. A change from
     /// INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE regains the permissions of its
     /// roles, and can ask by its eligibilities. The caller must hold these permissions too, in the same scopes and for
     /// at least as long. A caller that changes the e-mail of another user must hold them as well, because a new
@@ -432,6 +433,13 @@ impl Users<'_> {
         let before = subject.user.clone();
         patch.check_kind(before.kind)?;
         require_version(precondition, before.version)?;
+        // Before anything is compared: otherwise a caller that may not read the user could guess what is kept of it, and
+        // would change nothing by a wrong guess.
+        let stays_inactive =
+            before.status == UserStatus::Inactive && patch.status.is_none_or(|status| status == UserStatus::Inactive);
+        if stays_inactive && patch.names_more_than_status() {
+            return Err(Error::from(Conflict::UserInactive).into());
+        }
         let attributes = match AttributeFacts::read(work, id, patch.attributes.take()).await? {
             Some(facts) => facts.decide()?,
             None => None,
@@ -442,9 +450,6 @@ impl Users<'_> {
         }
         if after == before {
             return Ok(before);
-        }
-        if (before.status, after.status) == (UserStatus::Inactive, UserStatus::Inactive) {
-            return Err(Error::from(Conflict::UserInactive).into());
         }
         let (has_new_email, has_other_id) = (after.email != before.email, after.external_id != before.external_id);
         if has_new_email || has_other_id {

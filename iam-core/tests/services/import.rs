@@ -261,11 +261,11 @@ async fn a_user_that_is_there_is_not_changed() {
     let before = (fixture.entries().await, fixture.hash_of(&grace).await);
     let mut import = fixture.iam.users().import(&fixture.caller).unwrap();
     for (user, expected) in [
-        (with_id("GRACE@example.com", "g"), Some(grace.id)),
-        (with_id("other@example.com", "g"), Some(grace.id)),
-        (with_id("plain@example.com", "p"), Some(plain.id)),
+        (with_id("GRACE@example.com", "g"), Some(Imported::AlreadyThere(grace.id))),
+        (with_id("other@example.com", "g"), Some(Imported::OtherEmail(grace.id))),
+        (with_id("plain@example.com", "p"), Some(Imported::AlreadyThere(plain.id))),
         // The identifier says who it is, also if another user has the e-mail.
-        (with_id("plain@example.com", "g"), Some(grace.id)),
+        (with_id("plain@example.com", "g"), Some(Imported::OtherEmail(grace.id))),
         (with_id("Grace@example.com", "another"), None),
         (with_id("new@example.com", "plain@example.com"), None),
     ] {
@@ -277,7 +277,7 @@ async fn a_user_that_is_there_is_not_changed() {
             ..user
         };
         let found = match import.add(user.clone()).await {
-            Ok(Imported::AlreadyThere(id)) => Some(id),
+            Ok(found @ (Imported::AlreadyThere(_) | Imported::OtherEmail(_))) => Some(found),
             Err(Error::Conflict(Conflict::EmailTaken | Conflict::ExternalIdIsEmail)) => None,
             other => panic!("{other:?}"),
         };

@@ -11,6 +11,7 @@ use iam_core::tenant::Tenant;
 use iam_core::user::{NewUser, User, UserChange, UserPatch, UserStatus};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext};
 use iam_store_memory::MemoryStore;
+use serde_json::{Map, Value, json};
 
 const PASSWORD: &str = "Passw0rd!";
 
@@ -199,6 +200,9 @@ async fn a_deleted_user_can_only_be_restored_or_erased() {
         (office.user("admin", &["*"]).await, office.user("support", &["users:*", "sessions:*", "api-keys:*"]).await);
     let iam = &office.iam;
     let caller = office.log_in(&support).await;
+    let attributes = Some(Map::from_iter([("costCentre".to_owned(), json!("4711"))]));
+    let kept = UserPatch { attributes, ..UserPatch::default() };
+    iam.users().update(&office.system, admin.id, kept).await.unwrap();
     iam.users().delete(&office.system, admin.id).await.unwrap();
     let refused = |result: Result<(), Error>| matches!(result, Err(Error::Conflict(Conflict::UserInactive)));
     let update = async |patch| iam.users().update(&caller, admin.id, patch).await.map(drop);
@@ -207,6 +211,14 @@ async fn a_deleted_user_can_only_be_restored_or_erased() {
     assert!(refused(update(to_email("mallory@example.com")).await));
     assert!(refused(update(name()).await));
     assert!(refused(update(UserPatch { first_name: Some("Augusta".to_owned()), ..inactive() }).await));
+    // Also with what is kept: otherwise a caller that may not read it could guess it.
+    let kept = UserPatch { first_name: Some(admin.first_name.as_str().to_owned()), ..UserPatch::default() };
+    assert!(refused(update(kept).await));
+    assert!(refused(update(to_email(admin.email.as_str())).await));
+    for value in [json!("4711"), json!("4712"), Value::Null] {
+        let attributes = Some(Map::from_iter([("costCentre".to_owned(), value)]));
+        assert!(refused(update(UserPatch { attributes, ..UserPatch::default() }).await));
+    }
     assert!(refused(iam.users().suspend(&caller, admin.id).await.map(drop)));
     assert!(refused(iam.factors().reset(&caller, admin.id).await));
     let key = NewApiKey { name: "key".to_owned(), permissions: Some(vec![]), ..NewApiKey::default() };

@@ -140,6 +140,12 @@ enum Command {
 }
 
 impl CommandLine {
+    /// Whether the command warns of signing keys that are stored unencrypted: a server, or a command about keys. An
+    /// operator who counts what a deletion removes learns nothing from that.
+    pub(crate) fn warns_of_unencrypted_keys(&self) -> bool {
+        matches!(self.command, None | Some(Command::Serve | Command::Keys { .. }))
+    }
+
     /// Runs the command with the settings of this command line.
     pub(crate) async fn run(self, settings: Settings) -> Result<(), Failure> {
         match self.command.unwrap_or_default() {

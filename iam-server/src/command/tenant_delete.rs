@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
+use iam_core::clock::shown;
 use iam_core::tenant::{NewTenantDeletion, TenantContents};
 use iam_core::{Caller, Iam};
 
@@ -13,7 +14,7 @@ pub(crate) struct Delete {
     /// The tenant, by its id or slug
     #[arg(long, value_name = "TENANT")]
     pub(super) tenant: String,
-    /// How long the deletion waits, such as 30d or 12h
+    /// How long the deletion waits, such as 30d or 12h; a running server begins it within a minute after that
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = waiting_time, conflicts_with = "cancel")]
     after: TimeDelta,
     /// Whether the entries of the audit log stay
@@ -68,12 +69,10 @@ impl Delete {
         let deletion = iam.tenants().schedule_deletion(caller, new).await;
         let deletion = deletion.map_err(|error| refused(format!("deleting the tenant {}", self.tenant), &error))?;
         let entries = if keeps_log { "stay" } else { "go" };
+        let (tenant, id, due_at) = (&self.tenant, deletion.tenant_id, shown(deletion.due_at));
         print(&format!(
-            "Tenant {} ({}) will be deleted after {}. The entries of its audit log {entries}. To call it off: \
-             iam-server tenant delete --cancel",
-            self.tenant,
-            deletion.tenant_id,
-            deletion.due_at.to_rfc3339(),
+            "Tenant {tenant} ({id}) will be deleted after {due_at}. The entries of its audit log {entries}. To call it \
+             off: iam-server tenant delete --tenant {id} --cancel --reason TEXT"
         ))
     }
 }

@@ -128,10 +128,10 @@ fn a_realm_of_keycloak_is_imported_by_a_mapping() {
     let data = r#"{"hashIterations":10000,"algorithm":"pbkdf2-sha256"}"#;
     let password = json!({ "type": "password", "secretData": secret, "credentialData": data });
     let realm = json!({ "realm": "acme", "users": [
-        { "id": "kc-1", "email": "grace@example.com", "emailVerified": true, "firstName": "Grace", "lastName": "Hopper",
+        { "id": "kc-1", "email": "grace@example.com", "enabled": true, "emailVerified": true, "firstName": "Grace", "lastName": "Hopper",
           "credentials": [password, { "type": "otp" }], "realmRoles": ["clerk", "offline_access"], "groups": ["/north"] },
-        { "id": "kc-2", "email": "jean@example.com" },
-        { "id": "kc-3", "username": "nobody" },
+        { "id": "kc-2", "email": "jean@example.com", "enabled": true },
+        { "id": "kc-3", "username": "nobody", "enabled": true },
     ] });
     fs::write(path("realm.json"), realm.to_string()).unwrap();
     let mapping = "externalId: true\nemailVerified: true\nwithoutPassword: CREATE\nroles:\n  - from: clerk\n    role: MEMBER\n    \
@@ -172,6 +172,7 @@ fn a_realm_of_keycloak_is_imported_by_a_mapping() {
         assert_eq!(lines[0]["leftOut"], json!(["second factors: 1", "roles: offline_access"]));
         assert_eq!((&lines[0]["foreignId"], &lines[1]["leftOut"][0]), (&json!("kc-1"), &json!("password: is missing")));
         assert_eq!((&lines[2]["outcome"], &lines[2]["reasons"][0]["field"]), (&json!("REFUSED"), &json!("email")));
+        assert_eq!(lines[2]["username"], "nobody");
 
         let grace = try_log_in(&server.client(), "grace@example.com", "Passw0rd!", 200);
         let grace = ada.get(&format!("/api/v1/users/{}", text(&grace["user"]["id"]))).expect(200);

@@ -171,7 +171,10 @@ fn a_deletion_can_be_called_off_until_it_begins() {
     let reason = ["--reason", "The contract has ended."];
     let scheduled = delete(&store, &tenant, &[&["--audit-log", "keep"][..], &reason[..]].concat());
     assert_eq!(scheduled.code, Some(0), "{scheduled:?}");
+    let cancel = format!("iam-server tenant delete --tenant {} --cancel --reason TEXT", text(&tenant_of(&ada)["id"]));
+    assert!(scheduled.output.ends_with(&cancel), "{scheduled:?}");
     let shown = ada.get(&path).expect(200);
+    assert!(scheduled.output.contains(&format!("after {}.", text(&shown["deletionAt"]))), "{scheduled:?}");
     assert_eq!((&shown["keepsLog"], &shown["reason"]), (&json!(true), &json!("The contract has ended.")));
     assert!(shown["deletionAt"].is_string(), "{shown}");
     let again = delete(&store, &tenant, &[&["--audit-log", "erase"][..], &reason[..]].concat());

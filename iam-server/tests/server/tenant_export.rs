@@ -83,6 +83,13 @@ fn a_tenant_is_exported_without_secrets_and_without_its_neighbour() {
                 assert!(!content.contains(absent), "{name} has {absent}");
             }
         }
+        for (name, content) in files.iter().filter(|(name, _)| name.ends_with(".ndjson")) {
+            let names: Vec<String> = rows(content)
+                .iter()
+                .flat_map(|row| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>())
+                .collect();
+            assert!(!names.iter().any(|member| member.contains('_')), "{name}: {names:?}");
+        }
         assert!(!files.contains_key("passwords.ndjson"));
         #[cfg(unix)]
         {
@@ -112,6 +119,21 @@ fn a_tenant_is_exported_without_secrets_and_without_its_neighbour() {
         assert_eq!(exports[0]["metadata"]["withCredentials"], false);
         assert_eq!(exports[0]["metadata"]["system"], "tenant export command");
     }
+}
+
+#[test]
+fn the_checkpoint_of_an_export_is_under_all_entries_without_a_server() {
+    let store = Store::sqlite();
+    let person = ["--email", "ada@example.com", "--first-name", "Ada", "--last-name", "Lovelace"];
+    let created = store.iam_server().args(["tenant", "create", "--name", "New", "--slug", "new"]).args(person).run();
+    assert_eq!(created.code, Some(0), "{created:?}");
+    let written = export(&store, "new", &["out"]);
+    assert_eq!(written.code, Some(0), "{written:?}");
+    let files = files(&store.home().path().join("out"));
+    let entries = rows(&files["audit-log.ndjson"]);
+    assert!(entries.len() > 3, "{entries:?}");
+    let expected = format!("-{}.checkpoint", entries.len());
+    assert!(files.keys().any(|name| name.ends_with(&expected)), "{:?}", files.keys());
 }
 
 #[test]

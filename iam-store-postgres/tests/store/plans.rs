@@ -22,7 +22,6 @@ use iam_core::page::{PageRequest, SortOrder};
 use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
-use iam_core::webhook::WebhookStore as _;
 use iam_core::{Email, Store, TenantId, UserId};
 use iam_model::directory::{
     Condition, GroupSortField, GroupTest, GroupText, TextOperator, UserSortField, UserTest, UserText,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 import httpx
 
 from iam_client import _events, _http, _pages, models, operations
-from iam_client._client import LoggedInT, _is_proving, _present
+from iam_client._client import LoggedInT, _is_proving, _present, _present_access
 from iam_client._exchange import (
     Answer,
     Prove,
@@ -110,6 +110,18 @@ class AsyncClient:
         """Renews the tokens. The client does so itself when it must; concurrent calls renew them once."""
         await self._renew(self._session.access())
         return _present(self._session)
+
+    async def access_token(self) -> str:
+        """As `Client.access_token`."""
+        session = self._session
+        if session.is_stale():
+            try:
+                await self._renew(session.access())
+            except IamError:
+                # The service may answer again before the token expires.
+                if not session.is_valid():
+                    raise
+        return _present_access(session)
 
     async def step_up(self, proof: models.StepUp) -> None:
         """Authenticates the session again, and renews the tokens, so that their claims say so."""

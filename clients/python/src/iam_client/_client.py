@@ -119,6 +119,19 @@ class Client:
         self._renew(self._session.access())
         return _present(self._session)
 
+    def access_token(self) -> str:
+        """Returns the token for a request to another service, which verifies it: an API key, or an access token that is
+        renewed if it is about to expire. Raises `RuntimeError` without a session."""
+        session = self._session
+        if session.is_stale():
+            try:
+                self._renew(session.access())
+            except IamError:
+                # The service may answer again before the token expires.
+                if not session.is_valid():
+                    raise
+        return _present_access(session)
+
     def step_up(self, proof: models.StepUp) -> None:
         """Authenticates the session again, and renews the tokens, so that their claims say so."""
         self.send(operations.step_up(proof))
@@ -233,6 +246,13 @@ class Client:
 
 
 LoggedInT = TypeVar("LoggedInT", bound=models.LoggedIn)
+
+
+def _present_access(session: Session) -> str:
+    token = session.access()
+    if token is None:
+        raise RuntimeError("the client has no session")
+    return token
 
 
 def _present(session: Session) -> models.Tokens:

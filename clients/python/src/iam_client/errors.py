@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from iam_client.models import FieldError
@@ -50,6 +51,8 @@ class Problem(IamError):
         self.methods = tuple(method for method in _list(document, "methods") if isinstance(method, str))
         """How the user can finish the login: `totp`, `passkey`, `recovery-code`, and later perhaps more."""
         self.authenticate = headers.get("www-authenticate", "")
+        self.max_age = _max_age(self.authenticate)
+        """How many seconds ago the authentication may be, for `insufficient-authentication`."""
         self.document = document
         """All members of the document, for example `tenants` of a login by an e-mail of several tenants."""
         fields = "".join(f"; {error.field}: {error.message}" for error in self.errors)
@@ -80,6 +83,12 @@ def _text(document: dict[str, Any], name: str) -> str:
 def _number(document: dict[str, Any], name: str) -> int | None:
     value = document.get(name)
     return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+def _max_age(challenge: str) -> int | None:
+    """Returns the seconds of `max_age` in a `WWW-Authenticate` header (RFC 9470)."""
+    found = re.search(r'\bmax_age="?([0-9]{1,9})\b', challenge)
+    return int(found[1]) if found else None
 
 
 def _list(document: dict[str, Any], name: str) -> list[Any]:

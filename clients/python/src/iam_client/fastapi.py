@@ -148,7 +148,7 @@ class Guards:
         try:
             claims = await self._verifier.verify(token)
         except InvalidToken as error:
-            raise _unauthorized(f"the token is invalid: {error.reason}") from None
+            raise _unauthorized(error.reason) from None
         except Unreachable:
             raise _unavailable(None) from None
         if claims.read_only and not self._allow_read_only(request):
@@ -207,7 +207,7 @@ class Guards:
             return await self._client.send(operation, token=token)
         except Problem as problem:
             if problem.status == 401:
-                raise _unauthorized("the API refuses the token") from None
+                raise _unauthorized("the API refuses it") from None
             if problem.status == 403:
                 raise Refusal(403, problem.code, problem.detail) from None
             if problem.status == 404:

@@ -172,12 +172,12 @@ class _Rules:
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, ValueError, RecursionError):
-            raise InvalidToken("it is no token") from None
-        if header.get("alg") != "EdDSA" or "crit" in header:
-            raise InvalidToken("it has another algorithm or a critical extension")
+            raise InvalidToken("it is no access token") from None
         kid = header.get("kid")
-        if not isinstance(kid, str) or not 0 < len(kid) <= 100:
-            raise InvalidToken("it names no key")
+        if header.get("alg") != "EdDSA" or not isinstance(kid, str) or not 0 < len(kid) <= 100:
+            raise InvalidToken("it has another algorithm, or names no key")
+        if "crit" in header:
+            raise InvalidToken("it has a critical extension")
         return kid
 
     def claims(self, token: str, key: Ed25519PublicKey) -> Claims:
@@ -197,8 +197,14 @@ class _Rules:
                     "verify_iat": False,
                 },
             )
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
-            raise InvalidToken(f"it is refused: {type(error).__name__}") from None
+        except jwt.InvalidSignatureError:
+            raise InvalidToken("its signature is wrong") from None
+        except jwt.InvalidIssuerError:
+            raise InvalidToken("it is of another issuer") from None
+        except jwt.InvalidAudienceError:
+            raise InvalidToken("it is for another audience") from None
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            raise InvalidToken("a claim is missing or malformed") from None
         found = self._checked(claims)
         if not self.accepts(found.tenant_id):
             raise InvalidToken("it is of another tenant")
@@ -216,9 +222,9 @@ class _Rules:
             amr = claims.get("amr", [])
             attributes, truncated = claims.get("attributes", {}), claims.get("attributesTruncated", False)
             if type(read_only) is not bool or not isinstance(amr, list) or not all(isinstance(one, str) for one in amr):
-                raise InvalidToken("a claim has another type")
+                raise InvalidToken("a claim is missing or malformed")
             if type(attributes) is not dict or type(truncated) is not bool:
-                raise InvalidToken("a claim has another type")
+                raise InvalidToken("a claim is missing or malformed")
             return Claims(
                 subject=UUID(claims["sub"]),
                 tenant_id=UUID(claims["tenantId"]),
@@ -234,7 +240,7 @@ class _Rules:
                 attributes_truncated=truncated,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError):
-            raise InvalidToken("a claim is missing or has another type") from None
+            raise InvalidToken("a claim is missing or malformed") from None
 
 
 class TokenVerifier:

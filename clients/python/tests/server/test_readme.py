@@ -22,7 +22,7 @@ def test_the_readme(url: str) -> None:
 
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     names: dict[str, Any] = {}
     for block in blocks:
         program = block.replace("http://localhost:8080/api/v1", url)
@@ -38,5 +38,6 @@ def test_the_readme(url: str) -> None:
     async def run() -> None:
         assert (await call("GET", "/me")).status_code == 200
         assert (await call("POST", "/payouts")).json() == "paid"
+        assert (await call("GET", "/reports")).json()["detail"] == "Missing role: MANAGER."
 
     asyncio.run(run())

@@ -96,6 +96,30 @@ def test_a_token_that_has_not_expired_is_used_while_a_renewal_fails(pauses: list
     asyncio.run(AsyncClient(URL, tokens=tokens(0, expires_in=20), transport=Service(handler)).send(HEALTHY))
 
 
+def test_the_token_for_another_service_is_a_current_one(pauses: list[float]) -> None:
+    assert Client(URL, token="iamk_1").access_token() == "iamk_1"
+    with pytest.raises(RuntimeError, match="no session"):
+        Client(URL).access_token()
+    assert Client(URL, tokens=tokens(0), transport=sessions(set(), [])).access_token() == "access-0"
+    assert Client(URL, tokens=tokens(0, expires_in=20), transport=sessions(set(), [])).access_token() == "access-1"
+    failing = Service(lambda _: problem(503, "unavailable"))
+    assert Client(URL, tokens=tokens(0, expires_in=20), transport=failing).access_token() == "access-0"
+    with pytest.raises(Problem, match="503"):
+        Client(URL, tokens=tokens(0, expires_in=0), transport=failing).access_token()
+
+    async def run() -> None:
+        assert await AsyncClient(URL, token="iamk_1").access_token() == "iamk_1"
+        with pytest.raises(RuntimeError, match="no session"):
+            await AsyncClient(URL).access_token()
+        client = AsyncClient(URL, tokens=tokens(0, expires_in=20), transport=sessions(set(), []))
+        first, second = await asyncio.gather(client.access_token(), client.access_token())
+        assert (first, second) == ("access-1", "access-1")
+        client = AsyncClient(URL, tokens=tokens(0, expires_in=20), transport=failing)
+        assert await client.access_token() == "access-0"
+
+    asyncio.run(run())
+
+
 def test_a_session_that_has_ended_is_told_once() -> None:
     service = answering(expired(), expired())
     kept: list[models.Tokens | None] = []

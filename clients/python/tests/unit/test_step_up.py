@@ -36,17 +36,17 @@ def guarded(barrier: threading.Barrier | None = None) -> Service:
 
 
 def test_it_asks_once_and_repeats_the_request() -> None:
-    asked: list[str] = []
+    asked: list[tuple[str, int | None]] = []
 
     def prove(refused: Problem) -> models.StepUp:
-        asked.append(refused.code)
+        asked.append((refused.code, refused.max_age))
         return models.StepUp(password="right")
 
     service = guarded()
     client = Client(URL, tokens=tokens(0), on_step_up=prove, transport=service)
     client.send(CHANGE)
     client.send(CHANGE)
-    assert asked == ["insufficient-authentication"]
+    assert asked == [("insufficient-authentication", 600)]
     assert len(service.sent_to("/auth/step-up")) == 1
     assert client.tokens and client.tokens.access_token == "access-1", "the new claims say so"
 

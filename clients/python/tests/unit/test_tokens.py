@@ -179,6 +179,30 @@ def test_a_hostile_token_is_refused(name: str) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    {
+        "empty": "it is no access token",
+        "too long": "it is too long",
+        "alg none": "it has another algorithm, or names no key",
+        "no kid": "it has another algorithm, or names no key",
+        "an address of keys": "no key of the service has signed it",
+        "another key": "its signature is wrong",
+        "another issuer": "it is of another issuer",
+        "another audience": "it is for another audience",
+        "another tenant": "it is of another tenant",
+        "expired": "it has expired",
+        "not yet valid": "it is not valid yet",
+        "no subject": "a claim is missing or malformed",
+        "act without sub": "a claim is missing or malformed",
+    }.items(),
+)
+def test_the_reason_has_the_words_of_the_other_clients(name: str, reason: str) -> None:
+    with pytest.raises(InvalidToken) as refused:
+        verifier().verify(HOSTILE[name])
+    assert refused.value.reason == reason
+
+
 @pytest.mark.parametrize("tenant", [None, "", "analytical-engines", [], [None], [TENANT, "analytical-engines"], 7])
 def test_a_tenant_is_required(tenant: Any) -> None:
     with pytest.raises(ValueError, match="^tenant must be the id of a tenant, a UUID "):

@@ -1703,7 +1703,7 @@ impl Client {
     ///
     /// The export is recorded as READ of the user before its first byte. The parts are read one after the other, and the whole
     /// log is searched, which takes long in a tenant with millions of entries. An export that fails breaks off the transfer. A
-    /// user runs one export at a time, and a tenant four (429).
+    /// user runs one export about itself at a time and one about others, and a tenant four about others (429).
     ///
     /// `GET /users/{id}/export`. Needs `users:read`.
     pub fn export_user(&self, id: Uuid) -> Request<UserExport> {

@@ -67,13 +67,13 @@ test("the attributes in a token are visible", async () => {
 
 test("a token of another tenant, issuer or audience is refused", async () => {
   const other = "01a1fdcb-9b32-7000-8000-000000000009";
-  await assertInvalid(await sign(key, { tenantId: other }), /another tenant/);
+  await assertInvalid(await sign(key, { tenantId: other }), /^it is of another tenant$/);
   await assertInvalid(await sign(key, { tenantId: [tenant] }), /malformed/);
-  await assertInvalid(await sign(key, { tenantId: undefined }), /tenantId/);
-  await assertInvalid(await sign(key, { iss: "another" }), /iss/);
-  await assertInvalid(await sign(key, { iss: undefined }), /iss/);
-  await assertInvalid(await sign(key, { aud: "another" }), /aud/);
-  await assertInvalid(await sign(key, { aud: undefined }), /aud/);
+  await assertInvalid(await sign(key, { tenantId: undefined }), /a claim is missing/);
+  await assertInvalid(await sign(key, { iss: "another" }), /^it is of another issuer$/);
+  await assertInvalid(await sign(key, { iss: undefined }), /a claim is missing/);
+  await assertInvalid(await sign(key, { aud: "another" }), /^it is for another audience$/);
+  await assertInvalid(await sign(key, { aud: undefined }), /a claim is missing/);
   await verifier({ tenant: [other, tenant] }).verifier.verify(await sign(key, { tenantId: other }));
   await verifier({ tenant: "*" }).verifier.verify(await sign(key, { tenantId: other }));
 });
@@ -97,9 +97,9 @@ test("an id of a tenant is one in capitals, too", async () => {
 });
 
 test("the lifetime is checked", async () => {
-  await assertInvalid(await sign(key, { exp: now - 60 }), /exp/);
-  await assertInvalid(await sign(key, { exp: undefined }), /exp/);
-  await assertInvalid(await sign(key, { nbf: now + 60 }), /nbf/);
+  await assertInvalid(await sign(key, { exp: now - 60 }), /^it has expired$/);
+  await assertInvalid(await sign(key, { exp: undefined }), /a claim is missing/);
+  await assertInvalid(await sign(key, { nbf: now + 60 }), /^it is not valid yet$/);
   await verifier().verifier.verify(await sign(key, { nbf: now + 4, iat: now + 4 }));
 });
 
@@ -120,16 +120,16 @@ test("a token without a signature, or with one by another algorithm, is refused"
   ];
   for (const secret of published) {
     const padded = Buffer.concat([secret, Buffer.alloc(Math.max(0, 32 - secret.length))]);
-    await assertInvalid(await sign({ kid: key.kid, privateKey: padded }, {}, { alg: "HS256" }), /ALG/i);
+    await assertInvalid(await sign({ kid: key.kid, privateKey: padded }, {}, { alg: "HS256" }), /^it has another algorithm/);
   }
   const rsa = await generateKeyPair("RS256", { extractable: true });
-  await assertInvalid(await sign({ kid: key.kid, privateKey: rsa.privateKey }, {}, { alg: "RS256" }), /ALG/i);
+  await assertInvalid(await sign({ kid: key.kid, privateKey: rsa.privateKey }, {}, { alg: "RS256" }), /^it has another algorithm/);
 });
 
 test("keys in the token, and keys of another kind in the set, verify nothing", async () => {
   const thief = await keyPair("key-1");
-  await assertInvalid(await sign(thief, {}, { jwk: thief.jwk }), /SIGNATURE/);
-  await assertInvalid(await sign(thief, {}, { jku: "https://evil.example/jwks.json" }), /SIGNATURE/);
+  await assertInvalid(await sign(thief, {}, { jwk: thief.jwk }), /^its signature is wrong$/);
+  await assertInvalid(await sign(thief, {}, { jku: "https://evil.example/jwks.json" }), /^its signature is wrong$/);
   await assertInvalid(await sign(thief, {}, { crit: ["b64"], b64: true }), /./);
 
   const rsa = await generateKeyPair("RS256", { extractable: true });
@@ -147,7 +147,7 @@ test("keys in the token, and keys of another kind in the set, verify nothing", a
   const token = await sign(key);
   const other = await keyPair("key-2");
   for (const foreign of [rsaKey, secretKey, encryption, withoutName, null, 7, {}]) {
-    await assertInvalid(token, /NO_MATCHING/, {}, () => ({ keys: [foreign, other.jwk] }));
+    await assertInvalid(token, /^no key of the service has signed it$/, {}, () => ({ keys: [foreign, other.jwk] }));
   }
   const hmac = await sign({ kid: "key-1", privateKey: Buffer.from("secret".repeat(8)) }, {}, { alg: "HS256" });
   await assertInvalid(hmac, /./, {}, () => ({ keys: [secretKey, other.jwk] }));
@@ -168,10 +168,13 @@ test("a changed or malformed token is refused", async () => {
     `${token}.`,
     `${header}.${payload}.${"A".repeat(86)}`,
   ];
-  for (const text of [...odd, "x".repeat(100_000), `${header}.${"A".repeat(9_000)}.${signature}`]) {
-    await assertInvalid(text, /./);
+  for (const text of odd) {
+    await assertInvalid(text, /^it is no access token$|^its signature is wrong$/);
   }
-  await assertInvalid(undefined as never, /./);
+  for (const text of ["x".repeat(100_000), `${header}.${"A".repeat(9_000)}.${signature}`]) {
+    await assertInvalid(text, /^it is too long$/);
+  }
+  await assertInvalid(undefined as never, /^it is no access token$/);
   await assertInvalid(await sign(key, { act: "someone" }), /malformed/);
   await assertInvalid(await sign(key, { sub: 7 }), /./);
 });

@@ -31,7 +31,9 @@ fn the_users_of_a_realm_of_keycloak_are_read() {
     assert_eq!(ada.foreign_id.as_deref(), Some("0f5d6b0e-57a5-4a0e-8f0d-6d2f1f1d0001"));
     assert_eq!((ada.email.as_str(), ada.is_email_verified), ("ada@example.com", true));
     assert_eq!((ada.first_name.as_str(), ada.last_name.as_str()), ("Ada", "Lovelace"));
-    assert_eq!(ada.roles, ["default-roles-acme", "admin", "shop/clerk"]);
+    assert_eq!(ada.roles, ["default-roles-acme", "admin"]);
+    assert_eq!(ada.client_roles["shop"], ["clerk"]);
+    assert_eq!((ada.username.as_deref(), found[3].username.as_deref()), (Some("ada"), Some("jean")));
     assert_eq!(ada.groups, ["/customers/north"]);
     assert_eq!(ada.attributes["locale"], serde_json::json!(["en"]));
     assert_eq!(ada.left_out, ["username", "second factors: 2", "accounts of identity providers: 1"]);
@@ -72,6 +74,42 @@ fn a_temporary_password_of_keycloak_does_not_become_a_lasting_one() {
     let by_email = REALM.replace("\"username\": \"ada\"", "\"username\": \"ADA@example.com\"");
     let ada = rows(Format::Keycloak, &by_email, &Source::default()).remove(0).user.unwrap();
     assert!(!ada.left_out.contains(&"username".to_owned()), "{:?}", ada.left_out);
+}
+
+#[test]
+fn a_user_of_keycloak_or_django_is_active_only_if_the_file_says_so() {
+    for (enabled, status, left_out) in [
+        ("\"enabled\": true", "ACTIVE", 0),
+        ("\"enabled\": false", "SUSPENDED", 0),
+        ("\"enabled\": null", "ACTIVE", 1),
+        ("\"x\": 1", "ACTIVE", 1),
+    ] {
+        let of_keycloak = format!("{{\"users\": [{{\"email\": \"a@example.com\", {enabled}}}]}}");
+        let fields = format!("{{\"email\": \"a@example.com\", \"password\": \"x\", {enabled}}}");
+        let of_django = format!("[{{\"model\": \"shop.user\", \"fields\": {fields}}}]").replace("enabled", "is_active");
+        for (format, text) in [(Format::Keycloak, of_keycloak), (Format::Django, of_django)] {
+            let user = users(format, &text).remove(0);
+            assert_eq!((user.status.as_str(), user.left_out.len()), (status, left_out), "{text}");
+            assert!(user.left_out.iter().all(|text| text.ends_with(": not in the file")), "{:?}", user.left_out);
+        }
+    }
+}
+
+/// `cat realm-a.json realm-b.json` would lose the users of the second realm.
+#[test]
+fn a_second_document_in_a_file_is_an_error() {
+    let of_django = include_str!("django.json");
+    for (format, first, second) in [
+        (Format::Keycloak, REALM, REALM),
+        (Format::Firebase, "{\"users\": []}", "x"),
+        (Format::Django, of_django, of_django),
+        (Format::Auth0, "[]", "[]"),
+    ] {
+        let source = Source::default();
+        let (text, line) = (format!("{}\n{second}", first.trim_end()), first.trim_end().lines().count() + 1);
+        let error = read(format, text.as_bytes(), &source).unwrap().find_map(Result::err).unwrap().to_string();
+        assert!(error.starts_with(&format!("line {line}: another text follows")), "{error}");
+    }
 }
 
 #[test]
@@ -249,6 +287,17 @@ fn the_table_of_devise_is_read() {
     assert_eq!(message, "has no column encrypted_password");
 }
 
+/// A mark for inches in a column that is read has swallowed a record.
+#[test]
+fn a_value_of_several_lines_is_refused_only_in_columns_that_are_read() {
+    let csv = "id,email,encrypted_password,bio,locked_at\n7,ada@example.com,x,\"two\nlines\",\"\n2026-01-01\"\n\
+               8,grace@example.com,\"x,,\n9,jean@example.com,x\",,\n10,mary@example.com,x,,\"2\n3\"\n";
+    let found = rows(Format::Devise, csv, &Source::default());
+    let fields: Vec<Option<&str>> =
+        found.iter().map(|row| row.user.as_ref().err().map(|error| error.field.as_str())).collect();
+    assert_eq!(fields, [None, Some("encryptedpassword"), Some("lockedat")]);
+}
+
 /// The columns with a value that disables a user, as programs with Devise have them.
 #[test]
 fn a_user_of_devise_who_is_disabled_is_suspended() {
@@ -314,6 +363,7 @@ fn the_table_of_aspnet_identity_is_read() {
     );
     assert_eq!((found[0].is_email_verified, &found[0].roles[..]), (true, &["Admin".to_owned()][..]));
     assert_eq!((found[1].status.as_str(), hash(&found[1])), ("SUSPENDED", ""));
+    assert_eq!(found[1].username.as_deref(), Some("grace"));
 }
 
 #[test]
@@ -323,6 +373,8 @@ fn no_error_contains_a_value_of_the_file() {
         (Format::Keycloak, "{\"users\": [{\"email\": [\"hunter2\"]}, {\"hunter2\": ]}"),
         (Format::Django, "[{\"model\": \"auth.user\", \"fields\": {\"email\": [\"hunter2\"]}}]"),
         (Format::Auth0, "{\"email\": {\"hunter2\": 1}}"),
+        (Format::Ndjson, "{\"$2b$10$hunter2\": 1}"),
+        (Format::Csv, "email,firstName,lastName\na@example.com,A,\"12 inch\nb@example.com,hunter2\"\""),
     ] {
         let source = Source::default();
         for row in read(format, text.as_bytes(), &source).unwrap() {

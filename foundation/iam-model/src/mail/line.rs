@@ -43,7 +43,8 @@ impl Lane {
             | MailKind::AccessDenied
             | MailKind::AccessEnded
             | MailKind::AccessActivated
-            | MailKind::TenantDeletionScheduled => Self::Urgent,
+            | MailKind::TenantDeletionScheduled
+            | MailKind::TenantDeletionCancelled => Self::Urgent,
             // Users who ask again and again must not keep the others from a new password.
             MailKind::Invitation | MailKind::AccessRequested => Self::Invitations,
         }

@@ -109,6 +109,9 @@ pub trait AuditTransaction {
     /// Returns the head of the tenant's log; `None` before an entry was sequenced or a retention was set.
     async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError>;
 
+    /// Returns how many committed entries of the tenant are pending.
+    async fn count_pending(&mut self) -> Result<u64, StoreError>;
+
     /// Returns the first sequence number, from `from` on, whose entry was created at this moment or later.
     async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError>;
 }

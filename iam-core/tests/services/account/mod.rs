@@ -612,7 +612,7 @@ async fn links_to_new_addresses_do_not_keep_notices_from_the_users_of_a_tenant()
 }
 
 #[tokio::test]
-async fn the_administrators_are_told_that_their_tenant_will_be_deleted() {
+async fn the_administrators_are_told_that_their_tenant_will_be_deleted_and_that_it_will_not() {
     let fixture = Fixture::new().await;
     let other = caller(&fixture.iam, register(&fixture.iam, GRACE).await).await;
     fixture.mails().await;
@@ -624,6 +624,12 @@ async fn the_administrators_are_told_that_their_tenant_will_be_deleted() {
     assert_eq!(sent, [(MailKind::TenantDeletionScheduled, GRACE)]);
     // A refused call tells nobody.
     fixture.iam.tenants().schedule_deletion(&operator, new()).await.unwrap_err();
+    assert_eq!(fixture.kinds().await, []);
+    fixture.iam.tenants().cancel_deletion(&operator, "It goes on").await.unwrap();
+    let mails = fixture.mails().await;
+    let sent: Vec<_> = mails.iter().map(|mail| (mail.kind, mail.to.as_str())).collect();
+    assert_eq!(sent, [(MailKind::TenantDeletionCancelled, GRACE)]);
+    fixture.iam.tenants().cancel_deletion(&operator, "It goes on").await.unwrap_err();
     assert_eq!(fixture.kinds().await, []);
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use iam_core::attribute::{AttributeRules, UnregisteredAttributes};
 use iam_core::user::{ImportedRole, ImportedUser};
 use iam_core::{AttributeKey, Caller, FieldError, Iam, OrganizationId};
-use iam_import::{ForeignPassword, Format, Record, short_list};
+use iam_import::{ForeignPassword, Format, Record, short_list, shown_name};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::command::document::{Lines, Mistake, refused, text_of};
-use crate::command::import::unused::Unused;
+use crate::command::import::unused::{RoleName, Unused};
 use crate::failure::Failure;
 
 /// The name of a mapping in errors.
@@ -67,6 +67,8 @@ struct Given {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Rule {
     from: String,
+    /// The client of Keycloak whose role it is; `None` for a role of the realm, and for all of the other systems.
+    client: Option<String>,
     role: Option<String>,
     organization: Option<String>,
     #[serde(default)]
@@ -89,7 +91,7 @@ pub(super) struct Mapping {
     pub(super) without_password: WithoutPassword,
     unmapped: Unmapped,
     defaults: Vec<ImportedRole>,
-    roles: HashMap<String, Vec<Place>>,
+    roles: HashMap<RoleName, Vec<Place>>,
     groups: HashMap<String, Vec<Place>>,
     /// The keys here, by those of the other system. `None` takes every attribute under its own key.
     attributes: Option<HashMap<String, String>>,
@@ -137,19 +139,13 @@ impl Mapping {
             let organization = names.organization(&field, given.organization.as_deref()).await?;
             mapping.defaults.extend(names.role(&field, &given.role, organization).await?);
         }
-        for (list, rules, places) in
-            [("roles", &written.roles, &mut mapping.roles), ("groups", &written.groups, &mut mapping.groups)]
-        {
-            for (number, rule) in rules.iter().enumerate() {
-                let field = format!("{list}[{number}]");
-                let organization = names.organization(&field, rule.organization.as_deref()).await?;
-                let role = match &rule.role {
-                    Some(role) => names.role(&field, role, organization).await?,
-                    None => None,
-                };
-                let home = organization.filter(|_| rule.home);
-                places.entry(rule.from.clone()).or_default().push(Place { role, home });
-            }
+        for (number, rule) in written.roles.iter().enumerate() {
+            let place = names.place(&format!("roles[{number}]"), rule).await?;
+            mapping.roles.entry(RoleName::of(rule.client.as_deref(), &rule.from)).or_default().push(place);
+        }
+        for (number, rule) in written.groups.iter().enumerate() {
+            let place = names.place(&format!("groups[{number}]"), rule).await?;
+            mapping.groups.entry(rule.from.clone()).or_default().push(place);
         }
         if names.mistakes.is_empty() { Ok(mapping) } else { Err(refused(file, &names.mistakes)) }
     }
@@ -206,19 +202,28 @@ impl Mapping {
                 WithoutPassword::Create => left_out.push(format!("password: {problem}")),
             }
         }
-        let mut all_unmapped = Vec::new();
+        let mut all_unmapped = BTreeSet::new();
         let (mut roles, mut homes) = (self.defaults.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::new());
-        for (kind, names, rules) in [("roles", &record.roles, &self.roles), ("groups", &record.groups, &self.groups)] {
-            for place in names.iter().filter_map(|name| rules.get(name)).flatten() {
+        let named = |name: RoleName| (name.to_string(), self.roles.get(&name));
+        let of_clients = record
+            .client_roles
+            .iter()
+            .flat_map(|(client, roles)| roles.iter().map(move |role| named(RoleName::of(Some(client), role))));
+        for (kind, names) in [
+            ("roles", record.roles.iter().map(|role| named(RoleName::of(None, role))).collect::<Vec<_>>()),
+            ("clientRoles", of_clients.collect()),
+            ("groups", record.groups.iter().map(|group| (group.clone(), self.groups.get(group))).collect()),
+        ] {
+            for place in names.iter().filter_map(|(_, places)| *places).flatten() {
                 roles.extend(place.role);
                 homes.extend(place.home);
             }
             let unmapped: BTreeSet<&str> =
-                names.iter().filter(|name| !rules.contains_key(*name)).map(String::as_str).collect();
+                names.iter().filter(|(_, places)| places.is_none()).map(|(name, _)| name.as_str()).collect();
             match self.unmapped {
                 _ if unmapped.is_empty() => {}
                 Unmapped::LeaveOut => {
-                    all_unmapped.extend(unmapped.iter().map(|name| format!("{kind}: {name}")));
+                    all_unmapped.extend(unmapped.iter().map(|name| format!("{kind}: {}", shown_name(name))));
                     left_out.push(format!("{kind}: {}", short_list(unmapped)));
                 }
                 Unmapped::Refuse => {
@@ -231,7 +236,7 @@ impl Mapping {
         }
         let (attributes, unnamed) = self.attributes_of(record.attributes);
         if !unnamed.is_empty() {
-            all_unmapped.extend(unnamed.iter().map(|name| format!("attributes: {name}")));
+            all_unmapped.extend(unnamed.iter().map(|name| format!("attributes: {}", shown_name(name))));
             left_out.push(format!("attributes: {}", short_list(unnamed.iter().map(String::as_str))));
         }
         if !errors.is_empty() {
@@ -247,7 +252,7 @@ impl Mapping {
             attributes,
             ..ImportedUser::new(record.email, record.first_name, record.last_name)
         };
-        Ok(Mapped { user, left_out, unmapped: all_unmapped })
+        Ok(Mapped { user, left_out, unmapped: all_unmapped.into_iter().collect() })
     }
 
     /// Returns the attributes of a user, and the names of those that are left out.
@@ -283,6 +288,9 @@ fn check(written: &Written, lines: &Lines) -> Vec<Mistake> {
             let field = format!("{list}[{number}]");
             if rule.role.is_none() && !rule.home {
                 mistakes.push(lines.mistake(&field, "must have a role, or home: true"));
+            }
+            if list == "groups" && rule.client.is_some() {
+                mistakes.push(lines.mistake(&format!("{field}.client"), "is for rules of roles alone"));
             }
             if rule.home && rule.organization.is_none() {
                 mistakes.push(lines.mistake(&field, "must have an organization, which is the home"));
@@ -330,7 +338,8 @@ fn unused(written: &Written, lines: &Lines) -> Unused {
         lines.mistake(&format!("{list}[{number}].from"), "is in no record of the files, so the rule has no effect")
     };
     for (number, rule) in written.roles.iter().enumerate() {
-        unused.roles.entry(rule.from.clone()).or_insert_with(|| warning("roles", number));
+        let name = RoleName::of(rule.client.as_deref(), &rule.from);
+        unused.roles.entry(name).or_insert_with(|| warning("roles", number));
     }
     for (number, rule) in written.groups.iter().enumerate() {
         unused.groups.entry(rule.from.clone()).or_insert_with(|| warning("groups", number));
@@ -350,6 +359,16 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
+    /// Returns what the rule gives that is this field.
+    async fn place(&mut self, field: &str, rule: &Rule) -> Result<Place, Failure> {
+        let organization = self.organization(field, rule.organization.as_deref()).await?;
+        let role = match &rule.role {
+            Some(role) => self.role(field, role, organization).await?,
+            None => None,
+        };
+        Ok(Place { role, home: organization.filter(|_| rule.home) })
+    }
+
     async fn organization(&mut self, field: &str, slug: Option<&str>) -> Result<Option<OrganizationId>, Failure> {
         let Some(slug) = slug else { return Ok(None) };
         let found = self.iam.organizations().by_slug(self.caller, slug).await;
@@ -454,6 +473,41 @@ mod tests {
         assert!(user.home.is_some() && user.home == user.roles.iter().find_map(|role| role.organization));
     }
 
+    /// A realm can have a role whose name is that of a client and of one of its roles.
+    #[tokio::test]
+    async fn a_role_of_a_client_is_another_one_than_a_role_of_the_realm() {
+        let text = "withoutPassword: CREATE\nroles:\n  - from: clerk\n    client: shop\n    role: MEMBER\n    \
+                    organization: north\n  - from: shop/admin\n    role: MEMBER\n";
+        let mut mapping = mapping(text).await.unwrap();
+        let client_roles = |role: &str| BTreeMap::from([("shop".to_owned(), vec![role.to_owned()])]);
+        for (realm_role, client_role, given, expected) in [
+            ("shop/clerk", "admin", 0, vec!["password: is missing", "roles: shop/clerk", "clientRoles: shop/admin"]),
+            ("clerk", "x", 0, vec!["password: is missing", "roles: clerk", "clientRoles: shop/x"]),
+            ("shop/admin", "clerk", 2, vec!["password: is missing"]),
+        ] {
+            let user =
+                Record { roles: vec![realm_role.to_owned()], client_roles: client_roles(client_role), ..record("") };
+            assert_eq!(mapping.unused().len(), 2);
+            if given > 0 {
+                mapping.note(&user);
+                assert!(mapping.unused().is_empty());
+            }
+            let Mapped { user, left_out, .. } = mapping.map(user).unwrap();
+            assert_eq!((user.roles.len(), left_out.iter().map(String::as_str).collect::<Vec<_>>()), (given, expected));
+        }
+    }
+
+    /// A cell that has swallowed other records, or swapped columns.
+    #[test]
+    fn a_name_that_may_be_a_hash_is_not_shown() {
+        let mapping = Mapping::of(&Written::default(), Format::Ndjson);
+        let names = "[\"12 inch st4@example.com,$2b$10$hunter2\", \"$2b$hunter2\"]";
+        let user = record(&format!(", \"passwordHash\": \"x\", \"groups\": {names}, \"roles\": [\"a\\nb\"]"));
+        let Mapped { left_out, unmapped, .. } = mapping.map(user).unwrap();
+        assert_eq!(left_out, ["roles: [not shown]", "groups: [not shown], [not shown]"]);
+        assert_eq!(unmapped, ["groups: [not shown]", "roles: [not shown]"]);
+    }
+
     #[tokio::test]
     async fn attributes_come_under_the_keys_of_the_mapping() {
         let named =
@@ -526,6 +580,10 @@ mod tests {
             ),
             ("attributes:\n  - from: a\n    key: 1bad\n", ":3: attributes[0].key: must "),
             ("attributes:\n  - from: a b\n", ":2: attributes[0].from: is the key here, too"),
+            (
+                "groups:\n  - from: a\n    client: shop\n    role: MEMBER\n",
+                ":3: groups[0].client: is for rules of roles",
+            ),
             ("withoutPassword: MAYBE\n", ":1: withoutPassword: "),
             ("roles:\n  - from: a\n    role: TENANT_ADMIN\n    organization: north\n", ":3: roles[0].role: "),
         ] {

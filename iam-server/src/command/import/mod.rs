@@ -258,6 +258,7 @@ impl Run<'_> {
             Ok(Imported::Created(user)) => Ok(Outcome::Created(user.id)),
             Ok(Imported::Valid) => Ok(Outcome::WouldCreate),
             Ok(Imported::AlreadyThere(id)) => Ok(Outcome::AlreadyThere(id)),
+            Ok(Imported::OtherEmail(id)) => Ok(Outcome::OtherEmail(id)),
             Err(Error::Validation(errors)) => Ok(Outcome::Refused(errors)),
             Err(Error::About { field, error }) => Ok(refused(&field, &error)),
             Err(error @ Error::Conflict(Conflict::EmailTaken | Conflict::EmailOfDeletedUser)) => {

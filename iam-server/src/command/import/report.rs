@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use iam_core::text::controls_text;
 use iam_core::{FieldError, UserId};
-use iam_import::Row;
+use iam_import::{NOT_SHOWN, Row, may_be_hash, shown_name};
 use serde_json::{Map, Value, json};
 
 use crate::command::document::name_of;
@@ -15,6 +15,10 @@ use crate::failure::Failure;
 
 /// How many characters of a text of the file are shown.
 const MAX_TEXT: usize = 320;
+
+/// How many characters an e-mail has at most, and an identifier or a username. A longer text is another value.
+const MAX_EMAIL: usize = 254;
+const MAX_IDENTIFIER: usize = 255;
 
 /// After how many records a terminal shows how far the import is.
 const PROGRESS: u64 = 100;
@@ -33,6 +37,8 @@ pub(super) enum Outcome {
     Created(UserId),
     WouldCreate,
     AlreadyThere(UserId),
+    /// The user with the identifier of the record has another e-mail.
+    OtherEmail(UserId),
     Refused(Vec<FieldError>),
 }
 
@@ -44,6 +50,8 @@ pub(super) struct Report {
     is_dry_run: bool,
     created: u64,
     already_there: u64,
+    /// Those of them that have another e-mail.
+    other_email: u64,
     refused: u64,
     /// The users of each thing that is left out.
     left_out: BTreeMap<String, u64>,
@@ -54,11 +62,18 @@ pub(super) struct Subject {
     line: u64,
     email: String,
     foreign_id: Option<String>,
+    username: Option<String>,
 }
 
 impl Subject {
     pub(super) fn of(row: &Row) -> Self {
-        Self { line: row.line, email: shown(&row.email), foreign_id: row.foreign_id.as_deref().map(shown) }
+        let identifier = |text: &str| shown_value(text, MAX_IDENTIFIER);
+        Self {
+            line: row.line,
+            email: shown_value(&row.email, MAX_EMAIL),
+            foreign_id: row.foreign_id.as_deref().map(identifier),
+            username: row.username.as_deref().map(identifier),
+        }
     }
 }
 
@@ -85,6 +100,7 @@ impl Report {
             is_dry_run,
             created: 0,
             already_there: 0,
+            other_email: 0,
             refused: 0,
             left_out: BTreeMap::new(),
         })
@@ -102,7 +118,7 @@ impl Report {
     /// Counts what of a user is left out: each role, group and attribute that no rule names, and the other kinds.
     pub(super) fn count_left_out(&mut self, left_out: &[String], unmapped: &[String]) {
         let kinds = left_out.iter().filter_map(|text| text.split(':').next());
-        let others = kinds.filter(|kind| !["roles", "groups", "attributes"].contains(kind));
+        let others = kinds.filter(|kind| !["roles", "clientRoles", "groups", "attributes"].contains(kind));
         for name in others.chain(unmapped.iter().map(String::as_str)) {
             let name = shown(name);
             if self.left_out.len() < MAX_COUNTED || self.left_out.contains_key(&name) {
@@ -132,8 +148,10 @@ impl Report {
                 line.insert(name.to_owned(), value);
             }
         };
-        if let Some(foreign_id) = &subject.foreign_id {
-            set("foreignId", json!(foreign_id));
+        for (name, text) in [("foreignId", &subject.foreign_id), ("username", &subject.username)] {
+            if let Some(text) = text {
+                set(name, json!(text));
+            }
         }
         match outcome {
             Outcome::Created(id) => {
@@ -145,16 +163,20 @@ impl Report {
                 self.created += 1;
                 set("outcome", json!("WOULD_CREATE"));
             }
-            Outcome::AlreadyThere(id) => {
+            Outcome::AlreadyThere(id) | Outcome::OtherEmail(id) => {
                 self.already_there += 1;
                 set("outcome", json!("ALREADY_THERE"));
                 set("id", json!(id));
+                if matches!(outcome, Outcome::OtherEmail(_)) {
+                    self.other_email += 1;
+                    set("otherEmail", json!(true));
+                }
             }
             Outcome::Refused(errors) => {
                 self.refused += 1;
                 set("outcome", json!("REFUSED"));
                 let named =
-                    |error: &FieldError| json!({ "field": shown(&error.field), "message": shown(&error.message) });
+                    |error: &FieldError| json!({ "field": shown_name(&error.field), "message": shown(&error.message) });
                 set("reasons", errors.iter().map(named).collect());
             }
         }
@@ -186,8 +208,13 @@ impl Report {
         self.output.flush().map_err(|error| unwritten(&error))?;
         let created = if self.is_dry_run { "wouldCreate" } else { "created" };
         let mut counts = json!({ created: self.created, "alreadyThere": self.already_there, "refused": self.refused });
-        if let (false, Some(counts)) = (self.left_out.is_empty(), counts.as_object_mut()) {
-            counts.insert("leftOut".to_owned(), self.left_out().into());
+        if let Some(counts) = counts.as_object_mut() {
+            if self.other_email > 0 {
+                counts.insert("otherEmail".to_owned(), json!(self.other_email));
+            }
+            if !self.left_out.is_empty() {
+                counts.insert("leftOut".to_owned(), self.left_out().into());
+            }
         }
         Ok((counts.to_string(), self.refused))
     }
@@ -205,6 +232,13 @@ fn unwritten(error: &io::Error) -> Failure {
     Failure::new("writing the results (import the same files again)", error)
 }
 
+/// Returns a value of a record for the report. A text that may be a hash, that is longer than such a value, or that has
+/// several lines is not shown: the columns of the file were swapped, or a quotation mark is missing.
+fn shown_value(text: &str, longest: usize) -> String {
+    let is_other = may_be_hash(text) || text.contains(['\r', '\n']) || text.chars().nth(longest).is_some();
+    if is_other { NOT_SHOWN.to_owned() } else { shown(text) }
+}
+
 /// Returns a text of the file without characters that change what a terminal shows, and not longer than is useful.
 fn shown(text: &str) -> String {
     text.chars().take(MAX_TEXT).map(|character| if controls_text(character) { '\u{fffd}' } else { character }).collect()
@@ -220,14 +254,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report");
         let mut report = Report::new(Some(&file), false).unwrap();
-        let subject = Subject { line: 1, email: "a@example.com".into(), foreign_id: Some("7".into()) };
+        let subject = Subject {
+            line: 1,
+            email: "a@example.com".into(),
+            foreign_id: Some("7".into()),
+            username: Some("a".into()),
+        };
         let id: UserId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         report.add(&subject, &Outcome::AlreadyThere(id), &[]).unwrap();
         let written = std::fs::read_to_string(&file).unwrap();
         let line: Value = serde_json::from_str(written.strip_suffix('\n').unwrap()).unwrap();
         assert_eq!(
-            (&line["outcome"], &line["foreignId"], &line["id"]),
-            (&json!("ALREADY_THERE"), &json!("7"), &json!(id))
+            (&line["outcome"], &line["foreignId"], &line["username"], &line["id"]),
+            (&json!("ALREADY_THERE"), &json!("7"), &json!("a"), &json!(id))
         );
         #[cfg(unix)]
         {
@@ -265,10 +304,49 @@ mod tests {
         Report::new(Some(&file), false).unwrap().abandon();
         assert!(!file.exists());
         let mut report = Report::new(Some(&file), false).unwrap();
-        let subject = Subject { line: 1, email: "a@example.com".into(), foreign_id: None };
+        let subject = Subject { line: 1, email: "a@example.com".into(), foreign_id: None, username: None };
         report.add(&subject, &Outcome::WouldCreate, &[]).unwrap();
         report.abandon();
         assert!(file.exists());
+    }
+
+    /// The source has renamed the e-mail of the user, or another source has the same identifier.
+    #[test]
+    fn a_user_with_another_email_is_marked_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report");
+        let mut report = Report::new(Some(&file), false).unwrap();
+        let subject = || Subject { line: 1, email: "a@example.com".into(), foreign_id: None, username: None };
+        let id: UserId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        report.add(&subject(), &Outcome::AlreadyThere(id), &[]).unwrap();
+        report.add(&subject(), &Outcome::OtherEmail(id), &[]).unwrap();
+        let written = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["otherEmail"], &lines[1]["otherEmail"]), (&Value::Null, &json!(true)));
+        assert_eq!(lines[1]["outcome"], "ALREADY_THERE");
+        let (counts, _) = report.end().unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&counts).unwrap(),
+            json!({ "created": 0, "alreadyThere": 2, "otherEmail": 1, "refused": 0 })
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_column_is_not_shown() {
+        let long = format!("{}@example.com", "a".repeat(MAX_EMAIL));
+        for text in ["$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "a@example.com\nb", &long] {
+            assert_eq!(shown_value(text, MAX_EMAIL), NOT_SHOWN, "{text}");
+        }
+        for text in ["", "grace", "grace@example.com"] {
+            assert_eq!(shown_value(text, MAX_EMAIL), text);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report");
+        let mut report = Report::new(Some(&file), true).unwrap();
+        let subject = Subject { line: 1, email: String::new(), foreign_id: None, username: None };
+        let error = FieldError::new("attributes.$2b$10$hunter2", "is wrong");
+        report.add(&subject, &Outcome::Refused(vec![error]), &[]).unwrap();
+        assert!(!std::fs::read_to_string(&file).unwrap().contains("hunter2"));
     }
 
     #[test]

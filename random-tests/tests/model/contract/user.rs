@@ -64,7 +64,10 @@ impl OperationContext<'_> {
             v.after.users[user.index].home = home.map(|home| home.index);
         }
         let Some(status) = status.filter(|status| *status != before.status) else {
-            if before.status == Status::Inactive && v.after.users[user.index] != *before {
+            // Also where nothing would change: what is kept cannot be guessed.
+            let names_attributes = attributes.as_ref().is_some_and(|attributes| !attributes.is_empty());
+            let names_more = email.is_some() || first_name.is_some() || home.is_some() || names_attributes;
+            if before.status == Status::Inactive && names_more {
                 v.refusals.push("UserInactive");
             }
             return;
