@@ -27,7 +27,7 @@ use crate::state::Console;
 use crate::text;
 use crate::time::utc;
 use crate::view::{Frame, page};
-use crate::{roles, users};
+use crate::{person, roles, users};
 
 /// How many results of each kind are shown.
 const MOST: u32 = 5;
@@ -81,12 +81,12 @@ impl Found {
     }
 
     fn user(base: &str, user: &User) -> Self {
-        let address = users::address_of(user);
+        let address = person::address_of(user);
         let detail = match user.status {
             UserStatus::Active => address,
             UserStatus::Suspended | UserStatus::Inactive => format!("{address} · {}", users::text_of(&user.status)),
         };
-        Self::of(format!("{base}/users/{}", user.id), users::name_of(user), detail)
+        Self::of(format!("{base}/users/{}", user.id), person::name_of(user), detail)
     }
 
     fn role(base: &str, role: &Role) -> Self {

@@ -31,12 +31,14 @@ mod hands;
 mod identity_providers;
 mod invitations;
 mod keys;
+mod language;
 mod names;
 mod once;
 mod organizations;
 mod overview;
 mod paging;
 mod permissions;
+mod person;
 mod picker;
 mod placed_roles;
 mod problem;
@@ -130,7 +132,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
         .layer(from_fn_with_state(console.clone(), session::with_session))
         .layer(from_fn_with_state(console.clone(), problem::as_page))
         // The pages of problems have a language, too.
-        .layer(from_fn_with_state(console.clone(), text::with_language));
+        .layer(from_fn_with_state(console.clone(), language::with_language));
     let limited = |router| with_limits(router, iam.clone(), api.clone());
     let complete = |router| with_conventions(router, api.clone()).layer(map_response(with_policy));
     let all = complete(pages.merge(limited(assets::routes(console.look.files()))));

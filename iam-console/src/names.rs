@@ -26,9 +26,8 @@ impl Names {
         users: impl IntoIterator<Item = UserId>,
         organizations: impl IntoIterator<Item = OrganizationId>,
     ) -> Result<Self, Error> {
-        let mut names = Self::default();
-        names.users =
-            self::users(iam, caller, users).await?.into_iter().map(|user| (user.id, label_of(&user))).collect();
+        let users = self::users(iam, caller, users).await?.into_iter().map(|user| (user.id, label_of(&user))).collect();
+        let mut names = Self { users, ..Self::default() };
         for id in organizations.into_iter().collect::<BTreeSet<_>>().into_iter().take(MAX) {
             if let Some(found) = if_allowed(iam.organizations().get(caller, id).await)? {
                 names.organizations.insert(id, found.organization.name.to_string());

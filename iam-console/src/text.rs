@@ -1,13 +1,12 @@
 //! The texts of the console in all of its languages: the files of `locales`, one for each language.
 //!
-//! A text is read in the language of the present request, which [`with_language`] keeps in the task. **A task that a
+//! A text is read in the language of the present request, which [`Language::speak`] keeps in the task. **A task that a
 //! request spawns has no language**: there, and outside of requests, all texts are English. So a page is rendered in
 //! the task of its request, and what a spawned task keeps for a later page is no text.
 //!
 //! Moments and days in ISO form are the same in all languages. So are the names of things that a person has made, and
 //! those of the API, such as permissions and the fields of the log.
 
-mod negotiation;
 mod sentences;
 mod services;
 #[cfg(test)]
@@ -17,16 +16,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
-use axum::response::Response;
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 use fluent_syntax::ast::Entry;
 use tokio::task_local;
-
-use crate::state::Console;
 
 pub(crate) use self::sentences::*;
 pub(crate) use self::services::{about, is_foreign, of_service, said};
@@ -76,6 +69,16 @@ impl Language {
         };
         let plain = ids.into_iter().filter_map(plain).collect();
         Self { tag, bundle, plain }
+    }
+
+    /// Does some work with texts in this language.
+    pub(crate) async fn speak<T>(&'static self, work: impl Future<Output = T>) -> T {
+        LANGUAGE.scope(self, work).await
+    }
+
+    /// The language of a person who has chosen none, and whose browser asks for none of them.
+    pub(crate) fn english() -> &'static Self {
+        &ENGLISH
     }
 
     /// All languages. The first one is that of a person who has chosen none.
@@ -130,20 +133,4 @@ pub(crate) fn t_with<'a>(id: &str, arguments: impl IntoIterator<Item = (&'a str,
     let arguments: FluentArgs<'_> = arguments.into_iter().collect();
     let language = Language::current();
     language.text_with(id, &arguments).or_else(|| ENGLISH.text_with(id, &arguments)).unwrap_or_else(|| id.to_owned())
-}
-
-/// Answers a request in the language that its person has chosen, or else in one that its browser asks for.
-pub(crate) async fn with_language(State(console): State<Console>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let chosen = console.settings.cookie(&parts).language(&parts.headers).and_then(Language::named);
-    let language = chosen.unwrap_or_else(|| negotiation::accepted(&parts.headers));
-    let mut response = LANGUAGE.scope(language, next.run(Request::from_parts(parts, body))).await;
-    let is_page =
-        response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
-    if is_page {
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language.tag));
-        headers.append(header::VARY, HeaderValue::from_static("Accept-Language, Cookie"));
-    }
-    response
 }

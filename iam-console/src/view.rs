@@ -9,12 +9,11 @@ use askama::filters::HtmlSafe;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use iam_axum::{HumanPage, Kind, Problem};
+use iam_core::FieldError;
 use iam_core::access::Permission;
 use iam_core::assignment::Grant;
 use iam_core::clock::Timestamp;
 use iam_core::session::{AuthenticatedBy, Me};
-use iam_core::user::{User, UserSummary};
-use iam_core::{FieldError, UserId};
 
 use crate::assets::ASSETS;
 use crate::brand::Look;
@@ -24,7 +23,6 @@ use crate::query::written;
 use crate::state::Console;
 use crate::text;
 use crate::theme::Theme;
-use crate::{names, users};
 
 /// The frame of a page: the data of its head and its navigation.
 #[derive(Clone, Debug)]
@@ -225,44 +223,6 @@ pub(crate) fn breakable(text: &str) -> Breakable {
     Breakable(html)
 }
 
-/// A person: the name, with the e-mail below. A service account has no e-mail that a person reads.
-#[derive(Template)]
-#[template(path = "person.html")]
-pub(crate) struct Person {
-    /// The page of the person. Empty if the caller may not see it.
-    address: String,
-    initials: String,
-    name: String,
-    email: String,
-}
-
-impl Person {
-    pub(crate) fn of(base: &str, user: &User) -> Self {
-        let address = format!("{base}/users/{}", user.id);
-        let name = users::name_of(user);
-        Self { address, initials: initials(&name), name, email: users::address_of(user) }
-    }
-
-    /// Returns a person whom something names: as [`Person::of`] if it is among these users, or else by its e-mail. The
-    /// caller may not see others, so that no link leads to them.
-    pub(crate) fn among(users: &[User], base: &str, id: &UserId, summary: &UserSummary) -> Self {
-        if let Some(user) = users.iter().find(|user| user.id == *id) {
-            return Self::of(base, user);
-        }
-        let name = names::label_of_summary(summary);
-        let (address, email) = (String::new(), summary.email.as_str());
-        let email = if summary.service_name.is_some() { text::t("service-account") } else { email }.to_owned();
-        Self { address, initials: initials(&name), name, email }
-    }
-}
-
-/// Returns the first letters of the first and of the last word of a name.
-fn initials(name: &str) -> String {
-    let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
-    let first = words.next();
-    first.into_iter().chain(words.next_back()).flat_map(char::to_uppercase).collect()
-}
-
 /// Returns a page.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Response, Problem> {
     match template.render() {
@@ -412,10 +372,5 @@ mod tests {
         assert_eq!(breakable("ORGANIZATION_ADMIN").to_string(), "ORGANIZATION_<wbr>ADMIN");
         let escaped = "&#60;b&#62;&#38;&#34;&#39;-<wbr>@<wbr>.<wbr>abcdefghij";
         assert_eq!(breakable("<b>&\"'-@.abcdefghij").to_string(), escaped);
-    }
-
-    #[test]
-    fn initials_are_those_of_the_first_and_of_the_last_word() {
-        assert_eq!([initials("Ada King Lovelace"), initials("robot"), initials(" ")], ["AL", "R", ""]);
     }
 }

@@ -14,6 +14,7 @@ use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
 use crate::names::Names;
 use crate::paging::{self, Pages};
+use crate::person::Person;
 use crate::picker;
 use crate::problem::refused_in_place;
 use crate::query::Query;
@@ -21,7 +22,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::{Time, typed};
-use crate::view::{Field, Frame, Person, page, query};
+use crate::view::{Field, Frame, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

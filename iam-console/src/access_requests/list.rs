@@ -17,6 +17,7 @@ use crate::confirm::{at_fields, text_above};
 use crate::filters::{Chips, Filter};
 use crate::names;
 use crate::paging::{self, Pages};
+use crate::person::Person;
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::{Query, filter};
@@ -25,7 +26,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Field, Frame, Person, breakable, page, part, query};
+use crate::view::{Field, Frame, page, part, query};
 
 /// Which requests a list shows before its filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use crate::filters::{Chips, Filter};
 use crate::group_names::GroupNames;
 use crate::names;
 use crate::paging::{self, LONG, Pages};
+use crate::person::Person;
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
 use crate::query::Query;
@@ -25,7 +26,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::{Time, typed, utc};
-use crate::view::{Field, Frame, Person, breakable, page, part, query};
+use crate::view::{Field, Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]

@@ -9,12 +9,13 @@ use serde::Deserialize;
 use crate::eligibilities::{eligible_of, names_of, place_of};
 use crate::names;
 use crate::paging::{self, Pages};
+use crate::person::Person;
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Frame, Person, breakable, page, query};
+use crate::view::{Frame, page, query};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -19,7 +19,7 @@ use crate::rights::held;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
-use crate::view::{Frame, breakable, page, part, query};
+use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::attributes::{searchable, sought};
 use crate::filters::{Chips, Filter, Head, order};
 use crate::paging::{self, LONG};
+use crate::person::Person;
 use crate::problem::is_for_part;
 use crate::query::{Query, filter};
 use crate::runs;
@@ -18,7 +19,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Frame, Person, page, part, query};
+use crate::view::{Frame, page, part, query};
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -11,7 +11,7 @@ mod time_line;
 
 use axum::Router;
 use axum::routing::{get, post};
-use iam_core::user::{User, UserStatus};
+use iam_core::user::UserStatus;
 
 use crate::state::Console;
 use crate::text;
@@ -41,19 +41,6 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users/{id}/act", post(act::begin))
         .route("/stop-acting", post(act::stop))
         .route("/users/import", get(import::show).post(import::run))
-}
-
-/// Returns the name of a person or of a service account.
-pub(crate) fn name_of(user: &User) -> String {
-    match user.service_name() {
-        Some(name) => name.to_string(),
-        None => format!("{} {}", user.first_name, user.last_name),
-    }
-}
-
-/// Returns the e-mail of a person, or its replacement for a service account.
-pub(crate) fn address_of(user: &User) -> String {
-    if user.service_name().is_some() { text::t("service-account").to_owned() } else { user.email.as_str().to_owned() }
 }
 
 pub(crate) fn text_of(status: &UserStatus) -> &'static str {

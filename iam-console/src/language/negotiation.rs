@@ -1,6 +1,6 @@
 use axum::http::{HeaderMap, header};
 
-use super::{ENGLISH, Language};
+use crate::text::Language;
 
 /// Returns the language that the browser of a request wants most among those of the console, by `Accept-Language`.
 pub(super) fn accepted(headers: &HeaderMap) -> &'static Language {
@@ -14,7 +14,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> &'static Language {
             best = Some((weight, language));
         }
     }
-    best.map_or(&ENGLISH, |(_, language)| language)
+    best.map_or(Language::english(), |(_, language)| language)
 }
 
 /// Splits a range and its weight, such as `de-AT;q=0.8`. A weight that is no number counts as none.
@@ -28,7 +28,7 @@ fn weighted(text: &str) -> Option<(&str, f32)> {
 /// Returns the language of a range. Its first part decides: `de-AT` is German, too.
 fn language_of(range: &str) -> Option<&'static Language> {
     if range == "*" {
-        return Some(&ENGLISH);
+        return Some(Language::english());
     }
     let primary = range.split('-').next().unwrap_or_default();
     Language::all().into_iter().find(|language| language.tag.eq_ignore_ascii_case(primary))
