@@ -85,7 +85,7 @@ pub(crate) async fn as_page(
 ) -> Response {
     let is_for_part = is_for_part(request.headers());
     let (parts, body) = request.into_parts();
-    let density = Density::of(&console, &parts);
+    let (density, is_form) = (Density::of(&console, &parts), !parts.method.is_safe());
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
@@ -118,7 +118,8 @@ pub(crate) async fn as_page(
             }
             None => None,
         };
-        let frame = Frame { density, session, ..Frame::without_session(&console) };
+        let answers_form = is_form || status == StatusCode::METHOD_NOT_ALLOWED;
+        let frame = Frame { density, answers_form, session, ..Frame::without_session(&console) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());

@@ -28,6 +28,8 @@ pub(crate) struct Frame {
     pub(crate) base: String,
     pub(crate) look: Arc<Look>,
     pub(crate) density: Density,
+    /// Whether the page answers a form. Its address may have no page then.
+    pub(crate) answers_form: bool,
     /// Who is signed in. `None` on pages that need no session.
     pub(crate) session: Option<FrameSession>,
 }
@@ -71,7 +73,7 @@ impl Frame {
     /// Returns the frame of a page without a session.
     pub(crate) fn without_session(console: &Console) -> Self {
         let (base, look) = (console.base().to_owned(), console.look.clone());
-        Self { base, look, density: Density::default(), session: None }
+        Self { base, look, density: Density::default(), answers_form: false, session: None }
     }
 
     pub(crate) fn css(&self) -> String {
