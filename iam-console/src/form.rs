@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 104] = [
+const KNOWN: [&str; 105] = [
     "account",
     "action",
     "adopt",
@@ -33,6 +33,7 @@ const KNOWN: [&str; 104] = [
     "currentPassword",
     "decision",
     "density",
+    "denyReason",
     "description",
     "domain",
     "domainIds",

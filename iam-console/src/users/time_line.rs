@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use iam_core::assignment::Grant;
 use iam_core::access_request::AccessRequestFilter;
+use iam_core::assignment::Grant;
 use iam_core::audit::{AuditEntry, AuditFilter, action};
 use iam_core::clock::Timestamp;
 use iam_core::page::{MAX_LIMIT, PageRequest};
@@ -32,12 +32,7 @@ pub(super) struct Day {
 
 /// Returns the newest entries of the log whose actor is the user, or which are about the user, a role that it holds, an
 /// access request of it or a failed sign-in with its e-mail. `None` if the caller may not read the log.
-pub(super) async fn read(
-    iam: &Iam,
-    caller: &Caller,
-    user: &User,
-    grants: &[Grant],
-) -> Result<Option<Vec<Day>>, Error> {
+pub(super) async fn read(iam: &Iam, caller: &Caller, user: &User, grants: &[Grant]) -> Result<Option<Vec<Day>>, Error> {
     let by_user = AuditFilter { user_id: Some(user.id), ..AuditFilter::default() };
     let Some(found) = if_allowed(iam.audit().list(caller, by_user, None, SHOWN).await)? else { return Ok(None) };
     let mut entries: Vec<AuditEntry> = found.entries;

@@ -131,7 +131,7 @@ async fn a_page_says_how_many_can_ask_and_decide() {
     for part in [
         "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
         "<dt>Can ask now</dt><dd>0 persons</dd>",
-        "<dt>Can decide now</dt><dd>1 person</dd>",
+        "<dt>Can decide now</dt><dd>1 person: ada@example.com</dd>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -402,8 +402,7 @@ async fn the_time_line_has_failed_sign_ins_and_decisions_about_requests_by_day()
     let role = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap().id;
     let new = NewEligibility::of_user(role, grace.id);
     let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
-    let new =
-        NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at: None };
+    let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at: None };
     let asked = app.iam.access_requests().create(&app.caller("grace@example.com").await, new).await.unwrap().id;
     app.iam.access_requests().deny(ada, asked, Some("No"), &Precondition::Exists).await.unwrap();
     app.clock.advance(TimeDelta::days(1));
