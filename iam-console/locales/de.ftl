@@ -629,7 +629,7 @@ about-this-eligibility = what was done to this eligibility
 
 find = Find
 find-what = What are you looking for?
-find-hint = A part of the name of a page, a user, a role or an organization, or an id, also of an entry of the log
+find-hint = Ein Teil des Namens einer Seite, eines Benutzers, einer Rolle, einer Organisation oder einer Berechtigung, oder eine ID, auch die eines Eintrags im Protokoll
 close-find = Close
 results = Results
 pages-of-console = Pages of the console

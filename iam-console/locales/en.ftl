@@ -630,7 +630,7 @@ about-this-eligibility = what was done to this eligibility
 
 find = Find
 find-what = What are you looking for?
-find-hint = A part of the name of a page, a user, a role or an organization, or an id, also of an entry of the log
+find-hint = A part of the name of a page, a user, a role, an organization or a permission, or an id, also of an entry of the log
 close-find = Close
 results = Results
 pages-of-console = Pages of the console
