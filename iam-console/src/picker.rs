@@ -198,7 +198,8 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
             let key = text.parse::<Email>().ok().map(|email| email.key());
             let by_email = found.iter().find(|user| Some(user.email.key()) == key);
             let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
-            let by_match = || only_match(text, found.iter());
+            // An address of which another one has a part is no mistake that this mends.
+            let by_match = || only_match(text, found.iter()).filter(|_| key.is_none());
             let named = by_email.or_else(by_name).or_else(by_match).map(|user| user.id);
             named.ok_or_else(|| Error::field("user", text::t("no-such-user")))
         }
@@ -254,8 +255,7 @@ pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) ->
     }
 }
 
-/// Returns the service account that a person has named by its id, by a name that no other active one has, or by a text
-/// that only one of them matches.
+/// Returns the service account that a person has named by its id, or by a name that no other active one has.
 pub(crate) async fn service_account(iam: &Iam, caller: &Caller, field: &str, text: &str) -> Result<UserId, Error> {
     let text = text.trim();
     if let Ok(id) = text.parse() {
@@ -264,8 +264,7 @@ pub(crate) async fn service_account(iam: &Iam, caller: &Caller, field: &str, tex
     match matching_accounts(iam, caller, text.to_owned(), SEARCHED).await {
         Ok(found) => {
             let is_named = |account: &&User| account.service_name().is_some_and(|name| same(name.as_str(), text));
-            let by_match = || only_match(text, found.iter());
-            let named = only(found.iter().filter(is_named)).or_else(by_match).map(|account| account.id);
+            let named = only(found.iter().filter(is_named)).map(|account| account.id);
             named.ok_or_else(|| Error::field(field, text::t("no-such-account")))
         }
         Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("account-by-id"))),
