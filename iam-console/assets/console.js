@@ -215,8 +215,36 @@ function countSelected() {
   say();
 }
 
+/** Hides the permissions of a form that do not have all typed words. Those that are chosen stay. */
+function filterPermissions() {
+  const place = document.querySelector("[data-filters]");
+  const field = place?.querySelector("input");
+  const all = place?.closest("fieldset");
+  if (!(place instanceof HTMLElement && field && all)) return;
+  const show = () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const group of all.querySelectorAll("fieldset")) {
+      const choices = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("label.choice")]);
+      for (const choice of choices) {
+        const text = choice.textContent?.toLowerCase() ?? "";
+        const isChosen = choice.querySelector("input")?.checked ?? false;
+        choice.hidden = !isChosen && !words.every((word) => text.includes(word));
+      }
+      group.hidden = choices.every((choice) => choice.hidden);
+    }
+  };
+  field.addEventListener("input", show);
+  // The key Enter in this field does not send the form.
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+  place.hidden = false;
+  show();
+}
+
 sendOnce();
 countSelected();
+filterPermissions();
 showLocalTimes(document);
 showZone();
 sayTypedMoments();
