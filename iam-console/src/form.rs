@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 105] = [
+const KNOWN: [&str; 106] = [
     "account",
     "action",
     "adopt",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 105] = [
     "approverRole",
     "attributes",
     "authzenIdentifiers",
+    "before",
     "clientId",
     "clientSecret",
     "closeReason",

@@ -328,7 +328,7 @@ pub(crate) fn came_from(parts: &Parts) -> Option<String> {
 /// Returns the page from which a small form of the frame comes. A page that answers a form names another one, because
 /// its own address may have no page.
 pub(crate) fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
-    destination(console, &form.given("next").or_else(|| came_from(parts)).unwrap_or_default())
+    destination(console, &form.given("before").or_else(|| came_from(parts)).unwrap_or_default())
 }
 
 /// Returns where a person goes after it has signed in: only to a page of the console.

@@ -7,7 +7,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::access::Permission;
-use iam_core::clock::Timestamp;
 use iam_core::permission;
 use iam_core::session::Session;
 use iam_core::user::{User, UserPatch, UserStatus, UserWithAttributes};

@@ -516,6 +516,9 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
         assert_eq!(none, !expected, "{query}: {body}");
     }
     assert!(!app.get(LIST, cookie).await.body.contains(&row), "the first list has one's own");
+    let all = app.get(&format!("{LIST}?show=all"), cookie).await.body;
+    assert!(all.contains(r#"<td data-label="Asked"><time datetime="2026-01-31T09:15"#), "{all}");
+    assert!(all.contains("/console/audit?resource=ACCESS_REQUEST&amp;action=CREATE"), "{all}");
     for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody"] {
         assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }

@@ -78,9 +78,9 @@ async fn a_person_chooses_the_density_and_comes_back_to_its_page() {
     assert!(answer.status == StatusCode::BAD_REQUEST && !answer.headers.contains_key(header::SET_COOKIE), "{answer:?}");
     // A page that answers a form names another page to go back to: its own address may have none.
     let forms = app.post_signed("/console/runs", &cookie, &[("action", "suspend")]).await;
-    assert!(forms.body.contains(r#"<input type="hidden" name="next" value="/console">"#), "{forms:?}");
-    assert!(!page.contains(r#"name="next""#), "{page}");
-    assert_eq!(app.send(chosen_by("compact", &[("next", "/console")])).await.location(), "/console");
+    assert!(forms.body.contains(r#"<input type="hidden" name="before" value="/console">"#), "{forms:?}");
+    assert!(!page.contains(r#"name="before""#), "{page}");
+    assert_eq!(app.send(chosen_by("compact", &[("before", "/console")])).await.location(), "/console");
     let forged = format!("{cookie}; __Host-iam-console-density=\"><script>");
     assert!(app.get("/console/users", &forged).await.body.contains(r#"data-density="comfortable""#));
 }

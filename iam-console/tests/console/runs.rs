@@ -246,7 +246,7 @@ async fn a_run_is_shown_to_the_person_who_began_it_until_it_is_seen() {
         let path = signed.send(&preview, &[("confirmed", "yes")]).await.location().to_owned();
         assert!(app.get("/console", cookie).await.body.contains(HINT), "{leave}");
         if leave == "close" {
-            let closed = app.post_signed("/console/runs/seen", cookie, &[("next", "/console/users")]).await;
+            let closed = app.post_signed("/console/runs/seen", cookie, &[("before", "/console/users")]).await;
             assert_eq!(closed.location(), "/console/users");
         }
         while leave == "list" && app.get(RUNS, cookie).await.body.matches("1 of 1 done").count() < 2 {
