@@ -509,6 +509,9 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
         ("&user=ada@example.com", false),
         (&*format!("&role={role}"), true),
         (&*format!("&organization={branch}"), true),
+        ("&from=2026-01-31&until=2026-01-31", true),
+        ("&from=2026-02-01", false),
+        ("&until=2026-01-30", false),
     ] {
         let body = app.get(&format!("{LIST}?show=all{query}"), cookie).await.body;
         assert_eq!(body.contains(&row), expected, "{query}: {body}");
@@ -519,7 +522,7 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
     let all = app.get(&format!("{LIST}?show=all"), cookie).await.body;
     assert!(all.contains(r#"<td data-label="Asked"><time datetime="2026-01-31T09:15"#), "{all}");
     assert!(all.contains("/console/audit?resource=ACCESS_REQUEST&amp;action=CREATE"), "{all}");
-    for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody"] {
+    for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody", "show=all&from=x"] {
         assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
     let sent = request(Method::GET, &format!("{LIST}?show=all"), cookie).header("hx-request", "true");
