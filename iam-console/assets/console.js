@@ -102,8 +102,8 @@ function offerCopies() {
 }
 
 /**
- * Opens a palette in place of the page Find: by its button, and by the key / while no field has the focus. The focus
- * stays in its field, which names the active result.
+ * Opens a palette in place of the page Find: by its button, by Ctrl+K or Cmd+K, and by the key / while no field has the
+ * focus. The focus stays in its field, which names the active result.
  */
 function offerPalette() {
   const button = document.getElementById("find");
@@ -129,16 +129,18 @@ function offerPalette() {
     field.select();
   };
   button.setAttribute("aria-haspopup", "dialog");
-  button.setAttribute("aria-keyshortcuts", "/");
+  button.setAttribute("aria-keyshortcuts", "/ Control+K Meta+K");
   button.querySelector("kbd")?.removeAttribute("hidden");
   button.addEventListener("click", (event) => {
     event.preventDefault();
     open();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    const isChord = event.key.toLowerCase() === "k" && !event.shiftKey && event.ctrlKey !== event.metaKey;
+    const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey;
     const isTyped = event.target instanceof Element && event.target.closest("input, select, textarea, dialog");
-    if (isTyped || document.querySelector("dialog[open]")) return;
+    if (!isChord && (!isSlash || isTyped)) return;
     event.preventDefault();
     open();
   });
@@ -216,8 +218,36 @@ function countSelected() {
   say();
 }
 
+/** Hides the permissions of a form that do not have all typed words. Those that are chosen stay. */
+function filterPermissions() {
+  const place = document.querySelector("[data-filters]");
+  const field = place?.querySelector("input");
+  const all = place?.closest("fieldset");
+  if (!(place instanceof HTMLElement && field && all)) return;
+  const show = () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const group of all.querySelectorAll("fieldset")) {
+      const choices = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("label.choice")]);
+      for (const choice of choices) {
+        const text = choice.textContent?.toLowerCase() ?? "";
+        const isChosen = choice.querySelector("input")?.checked ?? false;
+        choice.hidden = !isChosen && !words.every((word) => text.includes(word));
+      }
+      group.hidden = choices.every((choice) => choice.hidden);
+    }
+  };
+  field.addEventListener("input", show);
+  // The key Enter in this field does not send the form.
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+  place.hidden = false;
+  show();
+}
+
 sendOnce();
 countSelected();
+filterPermissions();
 showLocalTimes(document);
 showZone();
 sayTypedMoments();

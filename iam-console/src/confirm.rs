@@ -209,11 +209,22 @@ pub(crate) async fn refuse(
     pending: Pending,
     error: Error,
 ) -> Result<Response, Problem> {
+    refuse_about(console, signed_in, pending, Vec::new(), error).await
+}
+
+/// Does the same, and says more about it: texts, each with its label.
+pub(crate) async fn refuse_about(
+    console: &Console,
+    signed_in: &SignedIn,
+    pending: Pending,
+    facts: Vec<(&'static str, String)>,
+    error: Error,
+) -> Result<Response, Problem> {
     let frame = signed_in.frame(console).await?;
     let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, facts: Vec::new(), effects: None, kept: Vec::new() }
+        ConfirmPage { frame, pending, error, facts, effects: None, kept: Vec::new() }
     })
 }
 

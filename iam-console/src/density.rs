@@ -13,14 +13,15 @@ pub(crate) enum Density {
 }
 
 impl Density {
-    /// Returns the density that the browser of a request keeps.
+    /// Returns the density that the browser of a request keeps. Any other text is the usual one.
     pub(crate) fn of(console: &Console, parts: &Parts) -> Self {
-        Self::named(console.settings.cookie(parts).density(&parts.headers).unwrap_or_default())
+        let kept = console.settings.cookie(parts).density(&parts.headers);
+        kept.and_then(Self::typed).unwrap_or_default()
     }
 
-    /// Returns the density with this name. Any other text is the usual one.
-    pub(crate) fn named(name: &str) -> Self {
-        if name == Self::Compact.as_str() { Self::Compact } else { Self::Comfortable }
+    /// Returns the density with this name.
+    pub(crate) fn typed(name: &str) -> Option<Self> {
+        [Self::Comfortable, Self::Compact].into_iter().find(|density| density.as_str() == name)
     }
 
     pub(crate) fn is_compact(self) -> bool {

@@ -1,4 +1,4 @@
-//! Find: pages of the console, users, roles and organizations by a part of their names, and what has an id by the id.
+//! Find: pages of the console, users, roles, organizations and permissions by a part of their names, and what has an id by the id.
 //! The services answer for the caller, so that nothing is found that the caller may not see.
 
 use askama::Template;
@@ -10,7 +10,7 @@ use axum::routing::get;
 use iam_axum::Problem;
 use iam_core::access::Permission;
 use iam_core::audit::AuditEntry;
-use iam_core::permission;
+use iam_core::permission::{self, RegisteredPermission};
 use iam_core::role::Role;
 use iam_core::search::SearchWord;
 use iam_core::text::folded;
@@ -19,6 +19,7 @@ use iam_core::{AuditEntryId, Caller, Error, Iam, OrganizationId, RoleId, UserId}
 use serde::Deserialize;
 
 use crate::audit::sentence::{names_of, sentence};
+use crate::catalogue;
 use crate::picker::{Named, first_words, matching_organizations, matching_users};
 use crate::problem::{if_allowed, is_for_part};
 use crate::query::Query;
@@ -91,6 +92,11 @@ impl Found {
 
     fn role(base: &str, role: &Role) -> Self {
         Self::of(format!("{base}/roles/{}", role.id), role.name.as_str(), text::of_service(role.description.as_str()))
+    }
+
+    fn permission(base: &str, permission: &RegisteredPermission) -> Self {
+        let address = format!("{base}/permissions/{}", permission.id);
+        Self::of(address, permission.name.as_str(), permission.description.as_str())
     }
 
     fn organization(base: &str, id: OrganizationId, name: &str, slug: &str) -> Self {
@@ -196,12 +202,20 @@ async fn by_words(iam: &Iam, caller: &Caller, frame: &Frame, text: &str) -> Resu
     let held = held
         .iter()
         .filter(|role| has_all(&format!("{} {}", role.name, text::of_service(role.description.as_str())), &words));
+    let allowed = if_allowed(catalogue::all(iam, caller).await)?.unwrap_or_default();
+    let allowed = allowed
+        .iter()
+        .filter(|one| has_all(&format!("{} {}", one.name, text::of_service(one.description.as_str())), &words));
     let place = |found: &Named| Found::organization(base, found.id, &found.name, &found.slug);
     Ok(vec![
         Group { title: text::t("pages-of-console"), results: pages(frame, &words) },
         Group { title: text::t("users"), results: people.iter().map(|user| Found::user(base, user)).collect() },
         Group { title: text::t("roles"), results: first(held.map(|role| Found::role(base, role)), &words) },
         Group { title: text::t("organizations"), results: places.iter().map(place).collect() },
+        Group {
+            title: text::t("permissions"),
+            results: first(allowed.map(|permission| Found::permission(base, permission)), &words),
+        },
     ])
 }
 

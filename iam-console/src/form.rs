@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 106] = [
+const KNOWN: [&str; 108] = [
     "account",
     "action",
     "adopt",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 106] = [
     "approverRole",
     "attributes",
     "authzenIdentifiers",
+    "before",
     "clientId",
     "clientSecret",
     "closeReason",
@@ -33,6 +34,7 @@ const KNOWN: [&str; 106] = [
     "currentPassword",
     "decision",
     "density",
+    "denyReason",
     "description",
     "domain",
     "domainIds",

@@ -185,10 +185,16 @@ async fn api_keys(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> {
 
 /// The role assignments that end soon.
 async fn assignments(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> {
-    let Some(found) = if_allowed(iam.assignments().expiring(caller, SOON, COUNTED).await)? else { return Ok(None) };
+    let Some(mut found) = if_allowed(iam.assignments().expiring(caller, SOON, COUNTED).await)? else { return Ok(None) };
+    let read = found.len();
+    // The person has asked for that end, and it stands among its access for a time.
+    found.retain(|listed| {
+        listed.assignment.access_request_id.is_none() || caller.user() != Some(listed.assignment.user_id)
+    });
+    let counted = COUNTED as usize - (read - found.len());
     let next = iam.now() + NEXT;
     let is_next = |listed: &&ListedAssignment| listed.assignment.expires_at.is_some_and(|end| end <= next);
-    let text = text::ending(found.iter().filter(is_next).count(), found.len(), COUNTED as usize);
+    let text = text::ending(found.iter().filter(is_next).count(), found.len(), counted);
     let line = |listed: &ListedAssignment| {
         let place = listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name);
         Line {

@@ -6,7 +6,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::TimeDelta;
 use iam_axum::Problem;
-use iam_core::access_request::{AccessRequestStatus, ListedAccessRequest};
+use iam_core::access_request::{
+    AccessRequest, AccessRequestFilter, AccessRequestStatus, AccessVerdict, ListedAccessRequest,
+};
 use iam_core::clock::Timestamp;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::organization::{OrganizationFilter, OrganizationSort};
@@ -53,20 +55,43 @@ struct Elevated {
     own: Vec<ListedAccessRequest>,
     /// Its other open requests: those that wait, and those that begin later.
     waiting: Vec<ListedAccessRequest>,
+    /// Those that were refused in the last days.
+    refused: Vec<ListedAccessRequest>,
     /// Whether there is a role for which it may ask.
     may_ask: bool,
 }
+
+/// How many refused requests are shown, and for how long.
+const REFUSED: u32 = 3;
+const RECENT: TimeDelta = TimeDelta::days(7);
 
 impl Elevated {
     async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {
         let open = own_open(iam, caller).await?.into_iter();
         let (own, waiting) = open.partition(|listed| listed.request.status == AccessRequestStatus::Active);
-        Ok(Self { own, waiting, may_ask: may_ask(iam, caller).await? })
+        Ok(Self { own, waiting, refused: refused(iam, caller).await?, may_ask: may_ask(iam, caller).await? })
     }
 
     fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.waiting.is_empty() && !self.may_ask
+        self.own.is_empty() && self.waiting.is_empty() && self.refused.is_empty() && !self.may_ask
     }
+}
+
+/// Returns the newest requests of the person that were refused in the last days.
+async fn refused(iam: &Iam, caller: &Caller) -> Result<Vec<ListedAccessRequest>, Error> {
+    let Some(user) = caller.user() else { return Ok(Vec::new()) };
+    let status = Some(AccessRequestStatus::Denied);
+    let filter = AccessRequestFilter { status, user: Some(user), ..AccessRequestFilter::default() };
+    let mut found = iam.access_requests().list(caller, &filter, PageRequest::new(1, REFUSED)?).await?.items;
+    let since = iam.now() - RECENT;
+    found.retain(|listed| listed.request.closed_at.is_some_and(|closed| since <= closed));
+    Ok(found)
+}
+
+/// Returns why a request was refused; empty without a reason.
+fn refusal_of(request: &AccessRequest) -> &str {
+    let refusal = request.decisions.iter().rev().find(|decision| decision.decision == AccessVerdict::Deny);
+    refusal.and_then(|decision| decision.reason.as_ref()).map_or("", |reason| reason.as_str())
 }
 
 /// How far the proofs of the audit log are behind its entries.

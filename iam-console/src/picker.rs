@@ -106,9 +106,9 @@ async fn offer_organizations(
 }
 
 async fn offer_roles(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
-    let text = folded(&text_of(typed));
+    let text = text_of(typed);
     let roles = if_allowed(roles::all(&console.iam, &signed_in.caller).await)?.unwrap_or_default().into_iter();
-    let matching = roles.filter(|role| folded(role.name.as_str()).contains(&text));
+    let matching = roles.filter(|role| roles::is_named_with(role, &text));
     let options = matching.take(OFFERED as usize);
     let options = options.map(|role| (role.name.as_str().to_owned(), roles::text_of(&role.scope).to_owned()));
     page(StatusCode::OK, &Options { options: options.collect() })
@@ -181,7 +181,13 @@ fn only<T>(mut named: impl Iterator<Item = T>) -> Option<T> {
     named.next().filter(|_| named.next().is_none())
 }
 
-/// Returns the user that a person has named by its e-mail, its id, or a name that no other user has.
+/// Returns the only match of a text that a person has typed, if it is no name: the only one that the field offers.
+fn only_match<T>(text: &str, found: impl Iterator<Item = T>) -> Option<T> {
+    only(found).filter(|_| !text.is_empty())
+}
+
+/// Returns the user that a person has named by its e-mail, its id, a name that no other user has, or by a text that only
+/// one user matches.
 pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserId, Error> {
     let text = text.trim();
     if let Ok(id) = text.parse() {
@@ -192,7 +198,9 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
             let key = text.parse::<Email>().ok().map(|email| email.key());
             let by_email = found.iter().find(|user| Some(user.email.key()) == key);
             let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
-            let named = by_email.or_else(by_name).map(|user| user.id);
+            // An address of which another one has a part is no mistake that this mends.
+            let by_match = || only_match(text, found.iter()).filter(|_| key.is_none());
+            let named = by_email.or_else(by_name).or_else(by_match).map(|user| user.id);
             named.ok_or_else(|| Error::field("user", text::t("no-such-user")))
         }
         Err(Error::Forbidden(_)) => Err(Error::field("user", text::t("user-by-id"))),
@@ -200,8 +208,8 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
     }
 }
 
-/// Returns the organization that a person has named by its short name, its id, or a name that no other organization has.
-/// `None` if the text is empty.
+/// Returns the organization that a person has named by its short name, its id, a name that no other organization has, or
+/// by a text that only one matches. `None` if the text is empty.
 pub(crate) async fn organization(
     iam: &Iam,
     caller: &Caller,
@@ -219,7 +227,8 @@ pub(crate) async fn organization(
         Ok(found) => {
             let by_slug = found.iter().find(|one| same(&one.slug, text));
             let by_name = || only(found.iter().filter(|one| same(&one.name, text)));
-            let named = by_slug.or_else(by_name).map(|one| Some(one.id));
+            let by_match = || only_match(text, found.iter());
+            let named = by_slug.or_else(by_name).or_else(by_match).map(|one| Some(one.id));
             named.ok_or_else(|| Error::field(field, text::t("no-such-organization")))
         }
         Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("organization-by-id"))),
@@ -227,14 +236,20 @@ pub(crate) async fn organization(
     }
 }
 
-/// Returns the role that a person has named by its name, in any case and with spaces, or by its id.
+/// Returns the role that a person has named by its name, in any case and with spaces, by its id, or by a part of its name
+/// that no other role has.
 pub(crate) async fn role(iam: &Iam, caller: &Caller, field: &str, text: &str) -> Result<RoleId, Error> {
     let text = text.trim();
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
     match iam.roles().by_name(caller, &roles::name_of(text)).await {
-        Ok(found) => found.map(|role| role.id).ok_or_else(|| Error::field(field, text::t("no-such-role"))),
+        Ok(Some(role)) => Ok(role.id),
+        Ok(None) => {
+            let all = if_allowed(roles::all(iam, caller).await)?.unwrap_or_default();
+            let named = only_match(text, all.iter().filter(|role| roles::is_named_with(role, text)));
+            named.map(|role| role.id).ok_or_else(|| Error::field(field, text::t("no-such-role")))
+        }
         Err(Error::Forbidden(_)) => Err(Error::field(field, text::t("role-by-id"))),
         Err(error) => Err(error),
     }
@@ -281,12 +296,15 @@ pub(crate) async fn shown_role(iam: &Iam, caller: &Caller, text: &str) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::only;
+    use super::{only, only_match};
 
     #[test]
     fn a_name_that_two_have_means_none_of_them() {
         assert_eq!(only(["a"].into_iter()), Some("a"));
         assert_eq!(only(["a", "a"].into_iter()), None);
         assert_eq!(only([""; 0].into_iter()), None);
+        // An empty field names nothing, although a tenant has only one.
+        assert_eq!(only_match("", ["a"].into_iter()), None);
+        assert_eq!(only_match("x", ["a"].into_iter()), Some("a"));
     }
 }

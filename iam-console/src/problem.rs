@@ -93,6 +93,7 @@ pub(crate) async fn as_page(
     let is_for_part = is_for_part(request.headers());
     let (parts, body) = request.into_parts();
     let (density, theme) = (Density::of(&console, &parts), Theme::of(&console, &parts));
+    let is_form = !parts.method.is_safe();
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
@@ -126,7 +127,8 @@ pub(crate) async fn as_page(
             }
             None => None,
         };
-        let frame = Frame { density, theme, session, ..Frame::without_session(&console) };
+        let answers_form = is_form || status == StatusCode::METHOD_NOT_ALLOWED;
+        let frame = Frame { density, theme, answers_form, session, ..Frame::without_session(&console) };
         page(status, &ProblemPage { frame, problem: &document, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());

@@ -42,6 +42,18 @@ impl<S: Send + Sync, T: DeserializeOwned + Send, U: DeserializeOwned + Send> Fro
     }
 }
 
+/// A request that has no query: for a form, which changes something before [`shown`] would find out.
+pub(crate) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        check(parts, &[])?;
+        Ok(Self)
+    }
+}
+
 /// The only parameter of a query, under any name.
 pub(crate) struct OneParameter(pub(crate) String);
 

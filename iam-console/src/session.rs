@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use crate::cookie::SessionCookie;
 use crate::density::Density;
+use crate::form::Form;
 use crate::problem::{is_for_part, problem_of};
 use crate::query::{accept, written};
 use crate::state::Console;
@@ -150,6 +151,8 @@ pub(crate) struct SignedIn {
     pub(crate) provider_callback: Option<String>,
     density: Density,
     theme: Theme,
+    /// See [`Frame::answers_form`].
+    answers_form: bool,
 }
 
 impl FromRequestParts<Console> for SignedIn {
@@ -191,9 +194,10 @@ impl FromRequestParts<Console> for WithoutFactor {
         let Some(session) = session else { return Err(to_sign_in(parts, console)) };
         let (form_token, provider_callback) = (session.form_token(), console.provider_callback(parts));
         let (density, theme) = (Density::of(console, parts), Theme::of(console, parts));
+        let answers_form = !parts.method.is_safe();
         let problem = match Authenticated::from_request_parts(parts, console).await {
             Ok(Authenticated(caller)) => {
-                let signed_in = SignedIn { caller, form_token, provider_callback, density, theme };
+                let signed_in = SignedIn { caller, form_token, provider_callback, density, theme, answers_form };
                 return Ok(Self { signed_in, is_restricted: false });
             }
             Err(problem) => problem,
@@ -201,7 +205,7 @@ impl FromRequestParts<Console> for WithoutFactor {
         let (document, response) = problem_of(problem.into_response()).await;
         if document.is_some_and(|document| document.is_of(Kind::SecondFactorRequired)) {
             let caller = restricted(parts, console, &session).await.map_err(|problem| problem.into_response())?;
-            let signed_in = SignedIn { caller, form_token, provider_callback, density, theme };
+            let signed_in = SignedIn { caller, form_token, provider_callback, density, theme, answers_form };
             return Ok(Self { signed_in, is_restricted: true });
         }
         if response.status() != StatusCode::UNAUTHORIZED {
@@ -244,7 +248,8 @@ impl SignedIn {
             acting: Acting::of(me),
             unseen_runs: console.runs.unseen(&self.caller, console.iam.now()),
         };
-        Frame { density: self.density, theme: self.theme, session: Some(session), ..Frame::without_session(console) }
+        let (density, theme, answers_form) = (self.density, self.theme, self.answers_form);
+        Frame { density, theme, answers_form, session: Some(session), ..Frame::without_session(console) }
     }
 }
 
@@ -321,6 +326,12 @@ pub(crate) fn needs_sign_in(response: &Response) -> bool {
 pub(crate) fn came_from(parts: &Parts) -> Option<String> {
     let address: Uri = parts.headers.get(header::REFERER)?.to_str().ok()?.parse().ok()?;
     Some(address.path_and_query()?.to_string())
+}
+
+/// Returns the page from which a small form of the frame comes. A page that answers a form names another one, because
+/// its own address may have no page.
+pub(crate) fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
+    destination(console, &form.given("before").or_else(|| came_from(parts)).unwrap_or_default())
 }
 
 /// Returns where a person goes after it has signed in: only to a page of the console.

@@ -20,12 +20,12 @@ impl Theme {
 
     /// Returns the theme that the browser of a request keeps.
     pub(crate) fn of(console: &Console, parts: &Parts) -> Self {
-        Self::named(console.settings.cookie(parts).theme(&parts.headers).unwrap_or_default())
+        console.settings.cookie(parts).theme(&parts.headers).and_then(Self::typed).unwrap_or_default()
     }
 
-    /// Returns the theme with this name. Any other text is the usual one.
-    pub(crate) fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|theme| theme.as_str() == name).unwrap_or_default()
+    /// Returns the theme with this name.
+    pub(crate) fn typed(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|theme| theme.as_str() == name)
     }
 
     pub(crate) fn as_str(self) -> &'static str {

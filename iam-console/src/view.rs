@@ -32,6 +32,8 @@ pub(crate) struct Frame {
     pub(crate) look: Arc<Look>,
     pub(crate) density: Density,
     pub(crate) theme: Theme,
+    /// Whether the page answers a form. Its address may have no page then.
+    pub(crate) answers_form: bool,
     /// Who is signed in. `None` on pages that need no session.
     pub(crate) session: Option<FrameSession>,
 }
@@ -77,7 +79,8 @@ impl Frame {
     /// Returns the frame of a page without a session.
     pub(crate) fn without_session(console: &Console) -> Self {
         let (base, look) = (console.base().to_owned(), console.look.clone());
-        Self { base, look, density: Density::default(), theme: Theme::default(), session: None }
+        let (density, theme) = (Density::default(), Theme::default());
+        Self { base, look, density, theme, answers_form: false, session: None }
     }
 
     pub(crate) fn css(&self) -> String {

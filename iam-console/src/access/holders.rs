@@ -9,7 +9,7 @@ use iam_core::page::PageRequest;
 use iam_core::{Caller, Error, FieldError, OrganizationId};
 use serde::Deserialize;
 
-use crate::access::{Reason, places};
+use crate::access::{Reason, Tabs, places};
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
 use crate::names::Names;
@@ -27,6 +27,10 @@ use crate::view::{Field, Frame, page, query};
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Params {
+    /// Only kept for the other pages.
+    user: String,
+    /// As above.
+    permission: String,
     /// `None` before the person has asked; empty for the whole tenant.
     organization: Option<String>,
     at: String,
@@ -38,6 +42,11 @@ impl Params {
         self.organization.is_some() || !self.at.is_empty() || self.page.is_some()
     }
 
+    fn typed(&self) -> [(&'static str, &str); 4] {
+        let Self { user, permission, organization: _, at, page: _ } = self;
+        [("user", user), ("permission", permission), ("organization", self.organization()), ("at", at)]
+    }
+
     fn organization(&self) -> &str {
         self.organization.as_deref().unwrap_or_default()
     }
@@ -47,6 +56,10 @@ impl Params {
 #[template(path = "access-holders.html")]
 struct HoldersPage {
     frame: Frame,
+    tabs: Tabs,
+    /// What was typed on another of the pages.
+    user: String,
+    permission: String,
     error: String,
     organization: Field,
     moment: Field,
@@ -102,8 +115,7 @@ impl Answer {
         let groups = GroupNames::read(console, caller, grants().map(|grant| grant.directory_group)).await?;
         let address = |page: u64| {
             let page = page.to_string();
-            let params = [("organization", params.organization()), ("at", &*params.at), ("page", &*page)];
-            format!("{base}/access/holders?{}", query(&params))
+            format!("{base}/access/holders?{}", query(&[&params.typed()[..], &[("page", &*page)]].concat()))
         };
         let (summary, pages) = (text::users_found(found.total), Pages::of(&found, address));
         let holders = found.items.into_iter().map(|holder| Held::of(base, holder, organization, &names, &groups));
@@ -124,9 +136,12 @@ async fn page_of(
     params: &Params,
     errors: &[FieldError],
 ) -> Result<HoldersPage, Problem> {
-    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("asked-moment-hint"));
     Ok(HoldersPage {
         frame: signed_in.frame(console).await?,
+        tabs: Tabs::of(console.base(), &params.typed()),
+        user: params.user.clone(),
+        permission: params.permission.clone(),
         error: String::new(),
         organization: picker::of_place(console, &signed_in.caller, params.organization(), errors).await?,
         moment: moment.filled(&params.at).with_errors(errors),

@@ -17,12 +17,29 @@ use crate::group_names::{GivenBy, GroupNames};
 use crate::names::Names;
 use crate::state::Console;
 use crate::text;
+use crate::view::query;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/access", get(why::show))
         .route("/access/who", get(who::show))
         .route("/access/holders", get(holders::show))
+}
+
+/// The addresses of the three pages. Each of them keeps what the person has typed on another one.
+struct Tabs {
+    why: String,
+    who: String,
+    holders: String,
+}
+
+impl Tabs {
+    fn of(base: &str, typed: &[(&str, &str)]) -> Self {
+        let query = query(typed);
+        let mark = if query.is_empty() { "" } else { "?" };
+        let address = |page: &str| format!("{base}/access{page}{mark}{query}");
+        Self { why: address(""), who: address("/who"), holders: address("/holders") }
+    }
 }
 
 /// A role assignment that grants a permission, as a person reads it.

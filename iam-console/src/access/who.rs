@@ -9,7 +9,7 @@ use iam_core::page::{Page, PageRequest};
 use iam_core::{Caller, Error, FieldError, RoleId};
 use serde::Deserialize;
 
-use crate::access::{Reason, meaning_of, permission, places};
+use crate::access::{Reason, Tabs, meaning_of, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
@@ -29,16 +29,28 @@ use crate::view::{Field, Frame, page, query};
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Params {
+    /// Only kept for the other pages.
+    user: String,
     permission: String,
     organization: String,
     at: String,
     page: Option<u64>,
 }
 
+impl Params {
+    fn typed(&self) -> [(&'static str, &str); 4] {
+        let Self { user, permission, organization, at, page: _ } = self;
+        [("user", user), ("permission", permission), ("organization", organization), ("at", at)]
+    }
+}
+
 #[derive(Template)]
 #[template(path = "access-who.html")]
 struct WhoPage {
     frame: Frame,
+    tabs: Tabs,
+    /// The user that was typed on another of the pages.
+    user: String,
     error: String,
     permission: Field,
     permissions: Vec<(String, String)>,
@@ -88,13 +100,7 @@ impl Answer {
         let place = organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id));
         let address = |page: u64| {
             let page = page.to_string();
-            let params = [
-                ("permission", &*params.permission),
-                ("organization", &*params.organization),
-                ("at", &*params.at),
-                ("page", &*page),
-            ];
-            format!("{base}/access/who?{}", query(&params))
+            format!("{base}/access/who?{}", query(&[&params.typed()[..], &[("page", &*page)]].concat()))
         };
         let (summary, pages) = (text::users_found(found.total), Pages::of(&found, address));
         // The page does not say who has assigned a role.
@@ -116,9 +122,11 @@ async fn page_of(
 ) -> Result<WhoPage, Problem> {
     let caller = &signed_in.caller;
     let permission = Field::text("permission", text::t("permission")).with_hint(text::t("permission-hint"));
-    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("asked-moment-hint"));
     Ok(WhoPage {
         frame: signed_in.frame(console).await?,
+        tabs: Tabs::of(console.base(), &params.typed()),
+        user: params.user.clone(),
         error: String::new(),
         permission: permission.filled(&params.permission).with_errors(errors),
         permissions: described,

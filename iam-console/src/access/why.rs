@@ -8,7 +8,7 @@ use iam_core::assignment::GrantOrganization;
 use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
-use crate::access::{Reason, permission, places};
+use crate::access::{Reason, Tabs, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
@@ -31,10 +31,18 @@ pub(super) struct Params {
     at: String,
 }
 
+impl Params {
+    fn typed(&self) -> [(&'static str, &str); 4] {
+        let Self { user, permission, organization, at } = self;
+        [("user", user), ("permission", permission), ("organization", organization), ("at", at)]
+    }
+}
+
 #[derive(Template)]
 #[template(path = "access-why.html")]
 struct WhyPage {
     frame: Frame,
+    tabs: Tabs,
     error: String,
     user: Field,
     permission: Field,
@@ -117,9 +125,10 @@ async fn page_of(
     let user = Field::text("user", text::t("user-or-you")).optional();
     let user = user.filled(&picker::shown_user(iam, caller, &params.user).await?).with_errors(errors);
     let permission = Field::text("permission", text::t("permission")).with_hint(text::t("permission-hint"));
-    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("as-of-hint"));
+    let moment = Field::text("at", text::t("at-moment")).with_hint(text::t("asked-moment-hint"));
     Ok(WhyPage {
         frame: signed_in.frame(console).await?,
+        tabs: Tabs::of(console.base(), &params.typed()),
         error: String::new(),
         user: picker::of_user(console, user),
         permission: permission.filled(&params.permission).with_errors(errors),

@@ -5,7 +5,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access_request::{AccessRequest, AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
 use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest};
+use iam_core::page::{MAX_LIMIT, Page, PageRequest};
 use iam_core::permission::ROLE_ASSIGNMENTS_DELETE;
 use iam_core::role::Role;
 use iam_core::user::User;
@@ -14,9 +14,10 @@ use serde::Deserialize;
 
 use crate::access_requests::may_ask;
 use crate::confirm::{at_fields, text_above};
+use crate::day::{first_moment, last_moment};
 use crate::filters::{Chips, Filter};
 use crate::names;
-use crate::paging::{self, Pages};
+use crate::paging::{self, MAX_PAGES, Pages};
 use crate::person::Person;
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -81,12 +82,16 @@ pub(super) struct Params {
     user: String,
     role: String,
     organization: String,
+    /// The days on which it was asked.
+    from: String,
+    until: String,
     page: Option<u64>,
 }
 
 impl Params {
     fn is_filtered(&self) -> bool {
-        [&self.status, &self.user, &self.role, &self.organization].iter().any(|text| !text.is_empty())
+        let Self { status, user, role, organization, from, until, show: _, page: _ } = self;
+        [status, user, role, organization, from, until].iter().any(|text| !text.is_empty())
     }
 
     fn query(&self, page: u64) -> String {
@@ -96,6 +101,8 @@ impl Params {
             ("user", &self.user),
             ("role", &self.role),
             ("organization", &self.organization),
+            ("from", &self.from),
+            ("until", &self.until),
             ("page", &page.to_string()),
         ])
     }
@@ -115,6 +122,8 @@ impl Params {
             Filter::of("user", text::t("requested-by"), given_user, user),
             Filter::of("role", text::t("role"), &self.role, role),
             Filter::of("organization", text::t("organization"), &self.organization, place),
+            Filter::typed("from", text::t("from-day"), &self.from),
+            Filter::typed("until", text::t("until-day"), &self.until),
         ];
         Ok(Chips::of(&format!("{}/access-requests", console.base()), &filters, &[("show", &*self.show)]))
     }
@@ -131,6 +140,8 @@ struct RequestsPage {
     error: String,
     user: Field,
     organization: Field,
+    /// From when until when the list goes.
+    days: [Field; 2],
     /// Empty if the caller may not see roles.
     roles: Vec<Role>,
     found: String,
@@ -269,7 +280,23 @@ async fn find(
         _ => filter("status", &params.status)?,
     };
     let filter = AccessRequestFilter { status, user, role, organization, to_decide: tab == Tab::ToDecide };
-    iam.access_requests().list(caller, &filter, request).await
+    let (from, until) = (first_moment("from", &params.from)?, last_moment("until", &params.until)?);
+    if from.is_none() && until.is_none() {
+        return iam.access_requests().list(caller, &filter, request).await;
+    }
+    let is_before = |listed: &ListedAccessRequest| from.is_some_and(|from| listed.request.created_at < from);
+    let is_after = |listed: &ListedAccessRequest| until.is_some_and(|until| until < listed.request.created_at);
+    let mut found = Vec::new();
+    for number in 1..=MAX_PAGES {
+        let read = iam.access_requests().list(caller, &filter, PageRequest::new(number, MAX_LIMIT)?).await?;
+        // The newest come first.
+        let is_last = !read.has_next() || read.items.last().is_some_and(is_before);
+        found.extend(read.items.into_iter().filter(|listed| !is_before(listed) && !is_after(listed)));
+        if is_last {
+            break;
+        }
+    }
+    Ok(paging::page(found, request))
 }
 
 pub(super) async fn show(
@@ -312,6 +339,14 @@ async fn page_of(
     let organization = Field::text("organization", text::t("organization")).optional();
     let shown = picker::shown_organization(iam, caller, &params.organization).await?;
     let organization = organization.with_hint(text::t("pick-organization")).filled(&shown).with_errors(errors);
+    let day = |name, label, typed: &str| {
+        let field = Field { kind: "date", ..Field::text(name, label) };
+        field.optional().filled(typed).with_errors(errors)
+    };
+    let days = [
+        day("from", text::t("from-day"), &params.from).with_hint(text::t("days-of-requests")),
+        day("until", text::t("until-day"), &params.until),
+    ];
     let roles = if tab == Tab::All { if_allowed(roles::all(iam, caller).await)? } else { None };
     let waiting = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
     let waiting = if_allowed(iam.access_requests().list(caller, &waiting, paging::request(None)?).await)?;
@@ -322,6 +357,7 @@ async fn page_of(
         error: String::new(),
         user: picker::of_user(console, user),
         organization: picker::of_organization(console, organization),
+        days,
         roles: roles.unwrap_or_default(),
         params: params.clone(),
         found: String::new(),

@@ -44,6 +44,7 @@ struct RequestPage {
     /// Whether the person has approved the role as it was before a change, and can approve it again.
     approves_again: bool,
     reason: Field,
+    deny_reason: Field,
     /// The reason for which the person closes the request of another one; `None` for its own.
     close_reason: Option<Field>,
     gain: Gain,
@@ -53,6 +54,9 @@ struct RequestPage {
 
 /// Not the name of the field of the API: a page can have the form of a decision, too.
 const CLOSE_REASON: &str = "closeReason";
+
+/// The same for the reason of a refusal: its form stands beside that of an approval.
+const DENY_REASON: &str = "denyReason";
 
 /// The button that stands in place of a decision about a request that cannot become effective any more.
 const CLOSES: &str = "closes";
@@ -118,6 +122,10 @@ impl RequestPage {
     /// Whether the reason for which the person closes the request is not valid.
     fn closing_failed(&self) -> bool {
         self.close_reason.as_ref().is_some_and(|field| !field.error.is_empty())
+    }
+
+    fn denying_failed(&self) -> bool {
+        !self.deny_reason.error.is_empty()
     }
 
     /// Whether a decision would only cancel the request.
@@ -278,6 +286,8 @@ async fn page_of(
     let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
     let approves_again = can.decide && decisions.iter().any(is_own);
     let reason = Field::text("reason", text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
+    let deny_reason = Field::text(DENY_REASON, text::t("reason")).with_hint(text::t("decision-reason-hint"));
+    let deny_reason = deny_reason.filled(form.map_or("", |form| form.get(DENY_REASON))).with_errors(errors);
     let close_reason =
         Field::text(CLOSE_REASON, text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
     let close_reason = close_reason.filled(form.map_or("", |form| form.get(CLOSE_REASON))).with_errors(errors);
@@ -292,6 +302,7 @@ async fn page_of(
         can,
         approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
+        deny_reason,
         close_reason: is_of_another.then_some(close_reason),
         gain: Gain::for_person(console, signed_in, &listed, can.decide).await?,
         asks_again: asks_again(console, signed_in, request).await?,
@@ -333,12 +344,24 @@ pub(super) async fn deny(
     PathId(id): PathId<AccessRequestId>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let (reason, seen) = typed(&form);
-    let decided = console.iam.access_requests().deny(&signed_in.caller, id, reason.as_deref(), &seen).await;
-    decision(&console, &signed_in, id, &form, decided.map(|_| "denied")).await
+    let (_, seen) = typed(&form);
+    let decided = match form.given(DENY_REASON) {
+        Some(reason) => console.iam.access_requests().deny(&signed_in.caller, id, Some(&reason), &seen).await,
+        None => Err(Error::field(DENY_REASON, text::t("must-say-why"))),
+    };
+    let decided = decided.map(|_| "denied").map_err(|error| match error {
+        Error::Validation(errors) => Error::Validation(at_field(DENY_REASON, errors)),
+        error => error,
+    });
+    decision(&console, &signed_in, id, &form, decided).await
 }
 
-/// Returns the reason of a decision, and the version of the request that the page has shown.
+/// Returns the errors of a reason, which has another name in this form.
+fn at_field(name: &str, errors: Vec<FieldError>) -> Vec<FieldError> {
+    errors.into_iter().map(|found| FieldError::new(name, found.message)).collect()
+}
+
+/// Returns the reason of an approval, and the version of the request that the page has shown.
 fn typed(form: &Form) -> (Option<String>, Precondition) {
     (form.given("reason"), Precondition::OneOf(form.get("version").parse().into_iter().collect()))
 }
@@ -403,8 +426,7 @@ async fn closing(
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
-                let errors: Vec<FieldError> =
-                    errors.into_iter().map(|found| FieldError::new(CLOSE_REASON, found.message)).collect();
+                let errors = at_field(CLOSE_REASON, errors);
                 Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
             })
             .await

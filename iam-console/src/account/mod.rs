@@ -2,14 +2,12 @@
 //! at identity providers, its sessions and its keys.
 
 mod attributes;
-mod density;
 mod factors;
 pub(crate) mod identities;
-mod language;
 mod linked;
 mod passkeys;
+mod preferences;
 mod profile;
-mod theme;
 
 use askama::Template;
 use axum::extract::State;
@@ -42,9 +40,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/account/password", get(profile::show_password).post(profile::change_password))
         .route("/account/email", get(profile::show_email).post(profile::change_email))
         .route("/account/attributes", post(attributes::change))
-        .route("/account/density", post(density::choose))
-        .route("/account/language", post(language::choose))
-        .route("/account/theme", post(theme::choose))
+        .route("/account/density", post(preferences::choose_density))
+        .route("/account/language", post(preferences::choose_language))
+        .route("/account/theme", post(preferences::choose_theme))
         .route("/account/second-factor", post(use_factor))
         .route("/account/verification", post(profile::send_verification))
         .route("/account/end-session", post(end_session))

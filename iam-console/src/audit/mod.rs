@@ -14,16 +14,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Router, routing::get};
-use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
+use chrono::SecondsFormat;
 use iam_axum::Problem;
 use iam_core::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
-use iam_core::clock::Timestamp;
 use iam_core::{Caller, Error, FieldError, Iam, TenantId, UserId};
 use serde::Deserialize;
 
 use crate::assets::ASSETS;
 use crate::audit::difference::{Difference, differences, text_of};
 use crate::audit::sentence::{names_of, sentence};
+use crate::day::{first_moment, last_moment};
 use crate::filters::{Chips, Filter};
 use crate::names::Names;
 use crate::picker::{self, shown_organization, shown_user};
@@ -195,18 +195,6 @@ fn noted<T>(result: Result<Option<T>, Error>, errors: &mut Vec<FieldError>) -> R
     }
 }
 
-/// Returns the first moment of a day, in UTC.
-fn first_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
-    let Some(text) = given(text) else { return Ok(None) };
-    let day: NaiveDate = text.parse().map_err(|_| Error::field(field, text::t("must-be-day")))?;
-    Ok(Some(day.and_time(NaiveTime::MIN).and_utc()))
-}
-
-/// Returns the last moment of a day, in UTC.
-fn last_moment(field: &str, text: &str) -> Result<Option<Timestamp>, Error> {
-    Ok(first_moment(field, text)?.map(|first| first + (TimeDelta::days(1) - TimeDelta::milliseconds(1))))
-}
-
 /// The fields of the filter that can be wrong.
 struct FilterFields {
     /// Who acted.
@@ -357,18 +345,4 @@ async fn show(
     let tenant = caller.tenant();
     let status = if list.is_some() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     page(status, &AuditPage { frame, tenant, params, resources, actions, filter, found, list })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_day_is_included() {
-        let day = "2026-01-31";
-        let text = |moment: Result<Option<Timestamp>, Error>| moment.unwrap().unwrap().to_rfc3339();
-        assert_eq!(text(first_moment("from", day)), "2026-01-31T00:00:00+00:00");
-        assert_eq!(text(last_moment("until", day)), "2026-01-31T23:59:59.999+00:00");
-        assert!(first_moment("from", " ").unwrap().is_none() && last_moment("until", "tomorrow").is_err());
-    }
 }

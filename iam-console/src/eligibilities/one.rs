@@ -15,6 +15,7 @@ use crate::duration::{Duration, number};
 use crate::eligibilities::reach::Reach;
 use crate::eligibilities::{approver_field, eligible_of, names_of, place_of, typed_role};
 use crate::form::Form;
+use crate::names::Names;
 use crate::problem::{collected, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
@@ -34,6 +35,8 @@ struct EligibilityPage {
     version: String,
     eligible: String,
     reach: Reach,
+    /// The names of those who can decide now, if they are few.
+    deciders: Vec<String>,
     /// The name of the role whose holders may ask.
     held_role: Option<String>,
     has_ended: bool,
@@ -134,8 +137,12 @@ async fn page_of(
         Eligible::HoldersOf(role) => Some(names.role(role)),
         Eligible::User(_) => None,
     };
+    let reach = Reach::read(iam, caller, &frame, eligibility).await?;
+    let deciding = reach.few_deciding();
+    let decider_names = Names::read(iam, caller, deciding.clone(), []).await?;
     Ok(EligibilityPage {
-        reach: Reach::read(iam, caller, &frame, eligibility).await?,
+        reach,
+        deciders: deciding.into_iter().map(|user| decider_names.user(user)).collect(),
         frame,
         held_role,
         has_ended: !eligibility.is_live(iam.now()),

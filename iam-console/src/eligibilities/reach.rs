@@ -11,6 +11,9 @@ use iam_core::{Caller, Error, Iam, OrganizationId, RoleId, UserId};
 use crate::problem::if_allowed;
 use crate::view::Frame;
 
+/// How many persons are named.
+const FEW: usize = 5;
+
 /// The persons whom an eligibility reaches now.
 #[derive(Default)]
 pub(super) struct Reach {
@@ -56,6 +59,12 @@ impl Reach {
 
     pub(super) fn deciding(&self) -> Option<usize> {
         self.deciding.as_ref().map(BTreeSet::len)
+    }
+
+    /// Those who can decide, if they are few.
+    pub(super) fn few_deciding(&self) -> Vec<UserId> {
+        let few = self.deciding.as_ref().filter(|users| users.len() <= FEW);
+        few.into_iter().flatten().copied().collect()
     }
 
     /// Whether no request can get all approvals: no user decides about its own.

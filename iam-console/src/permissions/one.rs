@@ -6,9 +6,9 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
 use iam_core::access::PermissionPattern;
 use iam_core::audit::ResourceType;
-use iam_core::permission::{PERMISSIONS_DELETE, RegisteredPermission};
+use iam_core::permission::{PERMISSIONS_DELETE, ROLES_CREATE, ROLES_UPDATE, RegisteredPermission};
 use iam_core::role::Role;
-use iam_core::{Caller, Error, Iam, PermissionId, RoleId};
+use iam_core::{Caller, Conflict, Error, Iam, PermissionId, RoleId};
 use serde::Deserialize;
 
 use crate::catalogue;
@@ -40,11 +40,13 @@ struct UsingRoles {
     naming: Vec<(RoleId, String)>,
     /// Those that have a wildcard for it, with the wildcard.
     by_wildcard: Vec<(RoleId, String, String)>,
+    /// Those without it that can get it.
+    others: Vec<(RoleId, String)>,
 }
 
 impl UsingRoles {
     fn of(permission: &RegisteredPermission, roles: Vec<Role>) -> Self {
-        let (mut naming, mut by_wildcard) = (Vec::new(), Vec::new());
+        let (mut naming, mut by_wildcard, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let pattern = PermissionPattern::from(&permission.name);
         for role in roles {
             let name = role.name.to_string();
@@ -52,16 +54,31 @@ impl UsingRoles {
                 naming.push((role.id, name));
             } else if let Some(wildcard) = role.permissions.iter().find(|held| held.covers(&pattern)) {
                 by_wildcard.push((role.id, name, wildcard.as_str().to_owned()));
+            } else if !role.system {
+                others.push((role.id, name));
             }
         }
-        Self { naming, by_wildcard }
+        Self { naming, by_wildcard, others }
     }
 }
 
 impl PermissionPage {
+    fn may_update(&self) -> bool {
+        self.frame.may_everywhere(&ROLES_UPDATE)
+    }
+
+    fn may_create(&self) -> bool {
+        self.frame.may_everywhere(&ROLES_CREATE)
+    }
+
+    /// The query of the form of a role, in which this permission is chosen.
+    fn chosen(&self) -> String {
+        written([("permission", self.permission.name.as_str())])
+    }
+
     /// The address of the question who holds the permission.
     fn who(&self) -> String {
-        format!("{}/access/who?{}", self.frame.base, written([("permission", self.permission.name.as_str())]))
+        format!("{}/access/who?{}", self.frame.base, self.chosen())
     }
 }
 
@@ -121,6 +138,15 @@ pub(super) async fn delete(
             Ok(Redirect::to(&format!("{}/permissions?done=deleted", console.base())).into_response())
         }
         Ok(Outcome::Previewed(preview)) => confirm::ask(&console, &signed_in, form, pending, preview).await,
-        Err(error) => confirm::refuse(&console, &signed_in, pending, error).await,
+        Err(error) => {
+            let mut facts = Vec::new();
+            if matches!(error, Error::Conflict(Conflict::PermissionInUse)) {
+                let roles = if_allowed(roles::all(&console.iam, caller).await)?.unwrap_or_default();
+                let naming = UsingRoles::of(&permission, roles).naming.into_iter().map(|(_, name)| name);
+                facts.push((text::t("roles-with-it"), naming.collect::<Vec<_>>().join(", ")));
+            }
+            facts.retain(|(_, names)| !names.is_empty());
+            confirm::refuse_about(&console, &signed_in, pending, facts, error).await
+        }
     }
 }

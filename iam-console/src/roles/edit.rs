@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
+use iam_core::permission::PermissionPattern;
 use iam_core::role::{NewRole, Role, RolePatch, RoleScope};
 use iam_core::version::Precondition;
 use iam_core::{Error, FieldError, RoleId};
@@ -71,6 +72,14 @@ impl Values {
         }
     }
 
+    /// Chooses a permission that a link names, beside the others.
+    fn with(mut self, permission: String) -> Self {
+        if permission.parse::<PermissionPattern>().is_ok() {
+            self.permissions.insert(permission);
+        }
+        self
+    }
+
     fn scope(&self) -> Result<RoleScope, Error> {
         self.scope.parse().map_err(|_| Error::field("scope", text::t("one-of-the-list")))
     }
@@ -113,20 +122,28 @@ async fn page_of(
 #[serde(default)]
 pub(super) struct Source {
     from: String,
+    permission: String,
 }
 
-/// Shows the form of a new role, with the permissions of another role if the link names one.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Given {
+    permission: String,
+}
+
+/// Shows the form of a new role, with the permissions of another role and a further one if the link names them.
 pub(super) async fn show_new(
     State(console): State<Console>,
     signed_in: SignedIn,
     Query(source): Query<Source>,
 ) -> Result<Response, Problem> {
+    let given = source.permission;
     let source = match source.from.parse() {
         Ok(id) => if_allowed(console.iam.roles().get(&signed_in.caller, id).await)?,
         Err(_) => None,
     };
     let values = source.map_or_else(Values::empty, |role| Values { name: String::new(), ..Values::of(&role) });
-    page(StatusCode::OK, &page_of(&console, &signed_in, None, values, &[]).await?)
+    page(StatusCode::OK, &page_of(&console, &signed_in, None, values.with(given), &[]).await?)
 }
 
 pub(super) async fn create(
@@ -154,13 +171,14 @@ pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
     PathId(id): PathId<RoleId>,
+    Query(Given { permission }): Query<Given>,
 ) -> Result<Response, Problem> {
     let role = console.iam.roles().get(&signed_in.caller, id).await?;
     if role.system {
         return Ok(Redirect::to(&format!("{}/roles/{id}", console.base())).into_response());
     }
     let shown = Some((id, role.version.to_string()));
-    page(StatusCode::OK, &page_of(&console, &signed_in, shown, Values::of(&role), &[]).await?)
+    page(StatusCode::OK, &page_of(&console, &signed_in, shown, Values::of(&role).with(permission), &[]).await?)
 }
 
 pub(super) async fn update(

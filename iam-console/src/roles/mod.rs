@@ -8,6 +8,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::role::{Role, RoleScope};
+use iam_core::text::folded;
 use iam_core::{Caller, Error, Iam};
 
 use crate::paging::MAX_PAGES;
@@ -34,6 +35,11 @@ pub(crate) fn text_of(scope: &RoleScope) -> &'static str {
 /// Returns the name that a role has if a person types it as a title, such as `HELP_DESK` for "Help desk".
 pub(crate) fn name_of(typed: &str) -> String {
     typed.trim().to_uppercase().replace([' ', '-'], "_")
+}
+
+/// Whether the name of a role has a text, typed as a title or as a name.
+pub(crate) fn is_named_with(role: &Role, typed: &str) -> bool {
+    folded(role.name.as_str()).contains(&folded(&name_of(typed)))
 }
 
 /// Returns the roles by their names, at most 1,000.

@@ -4,6 +4,9 @@ pub(crate) mod step;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta};
 use iam_core::clock::Timestamp;
 use iam_core::{AssignmentId, Caller, TenantId, UserId};
@@ -16,17 +19,48 @@ const KEPT: TimeDelta = TimeDelta::hours(1);
 /// How many runs of a person are kept, and how many of them can go on at once.
 const MAX_OWN: usize = 10;
 const MAX_OWN_AT_ONCE: usize = 2;
-/// How many runs are kept in all.
+/// How many runs of a tenant are kept, and how many in all.
+const MAX_OF_TENANT: usize = 100;
 const MAX_ALL: usize = 1_000;
 /// More than an id has that a preview has offered.
-const MAX_ID: usize = 80;
+const MAX_ID: usize = 120;
+/// Separates the part of an id that tells what the preview has shown.
+const BOUND: char = '.';
 
 /// The runs of this process, the oldest first. What they have done is also in the audit log; their progress is nowhere
 /// else.
 pub(crate) struct Runs {
-    kept: Mutex<Vec<Arc<Run>>>,
+    kept: Mutex<Kept>,
     /// When the process has begun: a preview from before may have been confirmed then.
     since: Timestamp,
+}
+
+#[derive(Default)]
+struct Kept {
+    runs: Vec<Arc<Run>>,
+    /// For each person of which a run had to make room within its hour: when its preview was offered. No preview from
+    /// before can be confirmed any more, so that none of them begins twice.
+    dropped: Vec<(Owner, Timestamp)>,
+}
+
+impl Kept {
+    /// Drops the oldest of these runs that has ended. Returns whether there was one.
+    fn drop_oldest(&mut self, is_one: impl Fn(&Run) -> bool) -> bool {
+        let Some(oldest) = self.runs.iter().position(|run| is_one(run) && run.has_ended()) else { return false };
+        let run = self.runs.remove(oldest);
+        if let Some(offered) = offered_at(&run.id)
+            && self.is_later(run.owner, offered)
+        {
+            self.dropped.retain(|(of, _)| *of != run.owner);
+            self.dropped.push((run.owner, offered));
+        }
+        true
+    }
+
+    /// Whether a preview of this person was offered after those of all runs that are forgotten.
+    fn is_later(&self, owner: Owner, offered: Timestamp) -> bool {
+        self.dropped.iter().all(|(of, dropped)| *of != owner || *dropped < offered)
+    }
 }
 
 /// Who may see a run: a user, and the person who acts as that user.
@@ -79,7 +113,7 @@ pub(crate) struct Progress {
     /// Why the other lines were not tried. `None` if all were.
     pub(crate) stopped: Option<Stopped>,
     pub(crate) ended_at: Option<Timestamp>,
-    /// Whether the person has seen the end.
+    /// Whether the person has seen the end, or wants to hear no more of the run.
     is_seen: bool,
 }
 
@@ -104,13 +138,36 @@ pub(crate) enum Begun {
     New(Arc<Run>),
     /// It has begun before.
     Known,
+    /// Its preview is too old, or a run of it may be forgotten.
+    Old,
     /// Too many runs go on.
     Busy,
 }
 
-/// Returns the id of a run that a preview offers. It has the time of the preview.
-pub(crate) fn new_id(now: Timestamp) -> String {
-    format!("{}-{}", now.timestamp_millis(), random_text())
+/// Returns the id of a run that a preview offers. It has the time of the preview, and is bound to its steps.
+pub(crate) fn new_id(owner: Owner, action: Action, steps: &[Step], now: Timestamp) -> String {
+    let offered = format!("{}-{}", now.timestamp_millis(), random_text());
+    let bound = bound_to(&offered, owner, action, steps);
+    format!("{offered}{BOUND}{bound}")
+}
+
+/// Whether a preview has offered an id for these steps.
+pub(crate) fn is_offered_for(id: &str, owner: Owner, action: Action, steps: &[Step]) -> bool {
+    id.split_once(BOUND).is_some_and(|(offered, bound)| bound == bound_to(offered, owner, action, steps))
+}
+
+/// Returns a digest of what a preview has shown, and to which person.
+fn bound_to(offered: &str, owner: Owner, action: Action, steps: &[Step]) -> String {
+    let id = |id: Option<UserId>| id.map(|id| id.to_string()).unwrap_or_default();
+    let of = [offered.to_owned(), owner.tenant.to_string(), id(owner.user), id(owner.person)];
+    let shown = of.into_iter().chain([action.as_str().to_owned()]).chain(steps.iter().map(Step::text));
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, shown.collect::<Vec<_>>().join("\n").as_bytes()))
+}
+
+/// Returns when a preview has offered an id.
+fn offered_at(id: &str) -> Option<Timestamp> {
+    let (millis, _) = id.split_once('-')?;
+    DateTime::from_timestamp_millis(millis.parse().ok()?)
 }
 
 impl Runs {
@@ -118,63 +175,73 @@ impl Runs {
         Self { kept: Mutex::default(), since }
     }
 
-    fn kept(&self, now: Timestamp) -> MutexGuard<'_, Vec<Arc<Run>>> {
+    fn kept(&self, now: Timestamp) -> MutexGuard<'_, Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|run| run.progress().ended_at.is_none_or(|ended| now - ended < KEPT));
+        kept.runs.retain(|run| run.progress().ended_at.is_none_or(|ended| now - ended < KEPT));
+        kept.dropped.retain(|(_, offered)| now - *offered < KEPT);
         kept
     }
 
-    /// Whether a run with this id can begin. A run that this process may have forgotten must not begin again: the
-    /// person sees another preview.
-    pub(crate) fn admits(&self, id: &str, now: Timestamp) -> bool {
+    /// Returns when the preview of a run was offered, if a run with this id can begin. A run that an earlier process may
+    /// have begun must not begin again: the person sees another preview.
+    fn admitted(&self, id: &str, now: Timestamp) -> Option<Timestamp> {
         let is_text =
-            id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        let millis = id.split_once('-').and_then(|(millis, _)| millis.parse().ok());
-        let offered_at = millis.and_then(DateTime::from_timestamp_millis);
-        is_text && offered_at.is_some_and(|at| self.since <= at && at <= now && now - at < KEPT)
+            id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        offered_at(id).filter(|at| is_text && self.since <= *at && *at <= now && now - *at < KEPT)
     }
 
-    /// Keeps a run that begins, unless it is known.
+    /// Keeps a run that begins, unless it is known, or may have been.
     pub(crate) fn begin(&self, run: Run, now: Timestamp) -> Begun {
         let mut kept = self.kept(now);
-        if kept.iter().any(|known| known.id == run.id) {
+        if kept.runs.iter().any(|known| known.id == run.id) {
             return Begun::Known;
         }
         let owner = run.owner;
+        if !self.admitted(&run.id, now).is_some_and(|offered| kept.is_later(owner, offered)) {
+            return Begun::Old;
+        }
         let own = |known: &&Arc<Run>| known.owner == owner;
-        if kept.iter().filter(own).filter(|known| !known.has_ended()).count() >= MAX_OWN_AT_ONCE {
+        if kept.runs.iter().filter(own).filter(|known| !known.has_ended()).count() >= MAX_OWN_AT_ONCE {
             return Begun::Busy;
         }
-        if kept.iter().filter(own).count() >= MAX_OWN
-            && let Some(oldest) = kept.iter().position(|known| known.owner == owner && known.has_ended())
-        {
-            kept.remove(oldest);
+        if kept.runs.iter().filter(own).count() >= MAX_OWN {
+            kept.drop_oldest(|known| known.owner == owner);
         }
-        if kept.len() >= MAX_ALL {
-            let Some(oldest) = kept.iter().position(|known| known.has_ended()) else { return Begun::Busy };
-            kept.remove(oldest);
+        let of_tenant = |known: &Run| known.owner.tenant == owner.tenant;
+        if kept.runs.iter().filter(|known| of_tenant(known)).count() >= MAX_OF_TENANT && !kept.drop_oldest(of_tenant) {
+            return Begun::Busy;
+        }
+        if kept.runs.len() >= MAX_ALL && !kept.drop_oldest(|_| true) {
+            return Begun::Busy;
         }
         let run = Arc::new(run);
-        kept.push(Arc::clone(&run));
+        kept.runs.push(Arc::clone(&run));
         Begun::New(run)
     }
 
     /// Returns a run of the caller.
     pub(crate) fn find(&self, caller: &Caller, id: &str, now: Timestamp) -> Option<Arc<Run>> {
         let owner = Owner::of(caller);
-        self.kept(now).iter().find(|run| run.owner == owner && run.id == id).cloned()
+        self.kept(now).runs.iter().find(|run| run.owner == owner && run.id == id).cloned()
     }
 
     /// Returns the runs of the caller, the newest first.
     pub(crate) fn of(&self, caller: &Caller, now: Timestamp) -> Vec<Arc<Run>> {
         let owner = Owner::of(caller);
-        self.kept(now).iter().rev().filter(|run| run.owner == owner).cloned().collect()
+        self.kept(now).runs.iter().rev().filter(|run| run.owner == owner).cloned().collect()
     }
 
     /// Returns how many runs of the caller go on, or have ended unseen.
     pub(crate) fn unseen(&self, caller: &Caller, now: Timestamp) -> usize {
         let owner = Owner::of(caller);
-        self.kept(now).iter().filter(|run| run.owner == owner && !run.progress().is_seen).count()
+        self.kept(now).runs.iter().filter(|run| run.owner == owner && !run.progress().is_seen).count()
+    }
+
+    /// Takes the runs of the caller as seen, also those that go on.
+    pub(crate) fn dismiss(&self, caller: &Caller, now: Timestamp) {
+        for run in self.of(caller, now) {
+            run.progress().is_seen = true;
+        }
     }
 }
 
@@ -187,14 +254,15 @@ impl Run {
         self.progress().ended_at.is_some()
     }
 
-    /// Returns how far the run has come, for its page: the person sees its end, if it has ended.
+    /// Returns how far the run has come, for a page that shows it: the person sees its end, if it has ended.
     pub(crate) fn seen(&self) -> Progress {
         let mut progress = self.progress();
-        progress.is_seen = progress.ended_at.is_some();
+        progress.is_seen |= progress.ended_at.is_some();
         progress.clone()
     }
 
     /// Returns how far the run has come.
+    #[cfg(test)]
     pub(crate) fn now(&self) -> Progress {
         self.progress().clone()
     }
@@ -220,21 +288,27 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::minutes(minute)
     }
 
-    fn run(owner: &str, id: usize, ended_at: Option<Timestamp>) -> Run {
+    /// A run whose preview was offered in this minute.
+    fn offered(owner: &str, (id, minute): (usize, i64), ended_at: Option<Timestamp>) -> Run {
         let user: Option<UserId> = owner.parse().ok();
         Run {
-            id: id.to_string(),
+            id: format!("{}-{id}", at(minute).timestamp_millis()),
             owner: Owner { tenant: TenantId::NONE, user, person: user },
             action: Action::Suspend,
-            begun_at: at(0),
+            begun_at: at(minute),
             correlation_id: String::new(),
             lines: Vec::new(),
             progress: Mutex::new(Progress { ended_at, ..Progress::default() }),
         }
     }
 
+    fn run(owner: &str, id: usize, ended_at: Option<Timestamp>) -> Run {
+        offered(owner, (id, 1), ended_at)
+    }
+
     fn ids(runs: &Runs, now: Timestamp) -> Vec<String> {
-        runs.kept(now).iter().map(|run| run.id.clone()).collect()
+        let number = |run: &Arc<Run>| run.id.split_once('-').unwrap().1.to_owned();
+        runs.kept(now).runs.iter().map(number).collect()
     }
 
     #[test]
@@ -258,24 +332,38 @@ mod tests {
     }
 
     #[test]
-    fn a_new_run_takes_the_place_of_the_oldest_that_has_ended() {
+    fn a_run_that_made_room_for_a_new_one_does_not_begin_again() {
         let runs = Runs::new(at(0));
         assert!(matches!(runs.begin(run(ADA, 0, None), at(1)), Begun::New(_)));
-        for id in 1..=MAX_OWN {
+        for id in 1..MAX_OWN {
             assert!(matches!(runs.begin(run(ADA, id, Some(at(1))), at(1)), Begun::New(_)));
         }
+        assert!(matches!(runs.begin(offered(ADA, (MAX_OWN, 2), Some(at(2))), at(2)), Begun::New(_)));
         let kept: Vec<String> = [0].into_iter().chain(2..=MAX_OWN).map(|id| id.to_string()).collect();
-        assert_eq!(ids(&runs, at(1)), kept);
+        assert_eq!(ids(&runs, at(2)), kept);
+        assert!(matches!(runs.begin(run(ADA, 1, None), at(2)), Begun::Old));
+        // Another person, and a later preview, have nothing to do with it.
+        assert!(matches!(runs.begin(run(GRACE, MAX_OWN + 1, None), at(2)), Begun::New(_)));
+        assert!(matches!(runs.begin(offered(ADA, (MAX_OWN + 2, 2), None), at(2)), Begun::New(_)));
     }
 
     #[test]
-    fn the_runs_of_all_have_a_limit() {
+    fn a_tenant_takes_only_a_part_of_all_places() {
         let runs = Runs::new(at(0));
-        for id in 0..MAX_ALL {
-            let user = format!("01890a5d-ac96-774b-bcce-{id:012}");
-            assert!(matches!(runs.begin(run(&user, id, None), at(1)), Begun::New(_)));
+        let user = |id: usize| format!("01890a5d-ac96-774b-bcce-{id:012}");
+        for id in 0..MAX_OF_TENANT {
+            assert!(matches!(runs.begin(run(&user(id), id, None), at(1)), Begun::New(_)));
         }
-        assert!(matches!(runs.begin(run(ADA, MAX_ALL, None), at(1)), Begun::Busy));
+        assert!(matches!(runs.begin(run(ADA, MAX_OF_TENANT, None), at(1)), Begun::Busy));
+        let of_another = |id: usize, tenant: usize| {
+            let mut run = run(&user(id), id, None);
+            run.owner.tenant = format!("01890a5d-ac96-774b-bccf-{tenant:012}").parse().unwrap();
+            run
+        };
+        for id in MAX_OF_TENANT..MAX_ALL {
+            assert!(matches!(runs.begin(of_another(id, id / MAX_OF_TENANT), at(1)), Begun::New(_)));
+        }
+        assert!(matches!(runs.begin(of_another(MAX_ALL, MAX_ALL), at(1)), Begun::Busy));
     }
 
     #[test]
@@ -290,12 +378,28 @@ mod tests {
     #[test]
     fn a_preview_is_confirmed_within_an_hour_and_by_the_same_process() {
         let runs = Runs::new(at(10));
-        assert!(runs.admits(&new_id(at(10)), at(10)) && runs.admits(&new_id(at(10)), at(69)));
-        assert!(!runs.admits(&new_id(at(9)), at(10)));
-        assert!(!runs.admits(&new_id(at(10)), at(70)));
-        assert!(!runs.admits(&new_id(at(11)), at(10)));
+        let owner = run(ADA, 1, None).owner;
+        let admits = |offered: i64, now: i64| {
+            runs.admitted(&new_id(owner, Action::Suspend, &[], at(offered)), at(now)).is_some()
+        };
+        assert!(admits(10, 10) && admits(10, 69));
+        assert!(!admits(9, 10) && !admits(10, 70) && !admits(11, 10));
         for id in ["", "x", "600000", "600000-/", "-1-x"] {
-            assert!(!runs.admits(id, at(10)), "{id}");
+            assert!(runs.admitted(id, at(10)).is_none(), "{id}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_offered_for_what_the_preview_has_shown() {
+        let (ada, grace) = (run(ADA, 1, None).owner, run(GRACE, 1, None).owner);
+        let step = |user: &str| Step::Suspend(user.parse().unwrap());
+        let shown = [step(ADA)];
+        let id = new_id(ada, Action::Suspend, &shown, at(1));
+        assert!(is_offered_for(&id, ada, Action::Suspend, &shown));
+        assert!(!is_offered_for(&id, grace, Action::Suspend, &shown));
+        assert!(!is_offered_for(&id, ada, Action::Reactivate, &shown));
+        for other in [vec![], vec![step(GRACE)], vec![step(ADA), step(GRACE)]] {
+            assert!(!is_offered_for(&id, ada, Action::Suspend, &other), "{other:?}");
         }
     }
 }

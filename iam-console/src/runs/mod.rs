@@ -7,7 +7,7 @@ mod show;
 mod start;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use iam_core::access::Permission;
 use iam_core::{Caller, Iam};
 
@@ -17,7 +17,10 @@ use crate::state::Console;
 pub(crate) const MAX_SELECTED: usize = 100;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/runs", get(show::list).post(start::submit)).route("/runs/{id}", get(show::show))
+    Router::new()
+        .route("/runs", get(show::list).post(start::submit))
+        .route("/runs/seen", post(show::dismiss))
+        .route("/runs/{id}", get(show::show))
 }
 
 /// Whether the caller holds one of these permissions, tenant-wide or at least in an organization. A list hides what only

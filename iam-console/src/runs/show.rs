@@ -1,17 +1,21 @@
 use std::sync::Arc;
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::permission::AUDIT_LOGS_READ;
 
+use crate::form::Form;
 use crate::problem::is_for_part;
+use crate::query::NoQuery;
 use crate::run::step::{Action, Step};
 use crate::run::{Line, Outcome, Progress, Run};
 use crate::runs::offers;
-use crate::session::SignedIn;
+use crate::session::{SignedIn, page_before};
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
@@ -131,13 +135,25 @@ struct Listed {
 
 pub(super) async fn list(State(console): State<Console>, signed_in: SignedIn) -> Result<Response, Problem> {
     let runs = console.runs.of(&signed_in.caller, console.iam.now()).into_iter().map(|run| {
-        let (progress, total) = (run.now(), run.lines.len());
+        let (progress, total) = (run.seen(), run.lines.len());
         let done = progress.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(_))).count();
         let state = text::run_progress(done, progress.outcomes.len().saturating_sub(done), total);
         Listed { title: text::run_title(run.action, total), state, run }
     });
     let runs = runs.collect();
     page(StatusCode::OK, &RunsPage { frame: signed_in.frame(&console).await?.of_runs(), runs })
+}
+
+/// Closes the hint that actions go on or have ended, and leads back to the page.
+pub(super) async fn dismiss(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    _: NoQuery,
+    parts: Parts,
+    Extension(form): Extension<Form>,
+) -> Response {
+    console.runs.dismiss(&signed_in.caller, console.iam.now());
+    Redirect::to(&page_before(&console, &parts, &form)).into_response()
 }
 
 pub(super) async fn show(

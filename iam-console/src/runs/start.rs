@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
-use iam_core::{Caller, Error, FieldError, Iam};
+use iam_core::{Caller, Error, FieldError, Forbidden, Iam};
 
 use crate::confirm::{self, Outcome, at_fields, text_above};
 use crate::cookie::SessionCookie;
@@ -15,8 +15,9 @@ use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
 use crate::problem::{collected, refused_in_place};
+use crate::query::NoQuery;
 use crate::run::step::{Action, Details, Step};
-use crate::run::{Begun, Line, Owner, Progress, Run, new_id};
+use crate::run::{Begun, Line, Owner, Progress, Run, is_offered_for, new_id};
 use crate::runs::MAX_SELECTED;
 use crate::runs::execute::execute;
 use crate::runs::plan::{lines, try_out};
@@ -94,13 +95,14 @@ impl PreviewPage {
 pub(super) async fn submit(
     State(console): State<Console>,
     signed_in: SignedIn,
+    _: NoQuery,
     Extension(session): Extension<SessionCookie>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
     let (caller, now) = (&signed_in.caller, console.iam.now());
     let action = Action::named(form.get("action")).ok_or_else(|| Error::field("action", text::t("one-of-the-list")))?;
-    if confirm::is_confirmed(&form) && console.runs.find(caller, form.get("run"), now).is_some() {
-        return Ok(to_run(&console, form.get("run")));
+    if caller.impersonator().is_some_and(|by| by.is_read_only) {
+        return Err(Error::from(Forbidden::ReadOnly).into());
     }
     let selected = selected_of(&form)?;
     let is_unfinished = !form.has("until") && selected.iter().any(|text| action.needs_details(text));
@@ -117,17 +119,22 @@ pub(super) async fn submit(
             return refused_in_place(error, |_| DetailsPage { error: text, ..shown });
         }
     };
+    let owner = Owner::of(caller);
+    let is_shown = is_offered_for(form.get("run"), owner, action, &steps);
+    if confirm::is_confirmed(&form) && is_shown && console.runs.find(caller, form.get("run"), now).is_some() {
+        return Ok(to_run(&console, form.get("run")));
+    }
     // Each is as much work as a request.
     console.count_rows(caller, steps.len()).await?;
     let mut lines = lines(&console, caller, &steps).await?;
     let trial = try_out(&console, caller, &mut lines).await?;
     let mut error = "";
-    if confirm::is_confirmed(&form) && !console.runs.admits(form.get("run"), now) {
-        error = text::t("preview-is-old");
+    if confirm::is_confirmed(&form) && !is_shown {
+        error = text::t("preview-is-of-another");
     } else if confirm::is_confirmed(&form) {
         let run = Run {
             id: form.get("run").to_owned(),
-            owner: Owner::of(caller),
+            owner,
             action,
             begun_at: now,
             correlation_id: correlation_of(caller),
@@ -142,6 +149,7 @@ pub(super) async fn submit(
                 return Ok(to_run(&console, &id));
             }
             Begun::Known => return Ok(to_run(&console, form.get("run"))),
+            Begun::Old => error = text::t("preview-is-old"),
             Begun::Busy => error = text::t("too-many-runs"),
         }
     }
@@ -158,11 +166,12 @@ pub(super) async fn submit(
     };
     let details = DETAILS.into_iter().filter(|name| form.has(name)).map(|name| (name, form.get(name).to_owned()));
     let details = details.collect();
+    let taken: Vec<Step> = lines.iter().filter(|line| line.left_out.is_none()).map(|line| line.step).collect();
     let shown = PreviewPage {
         frame: signed_in.frame(&console).await?,
         action,
         error,
-        run: new_id(now),
+        run: new_id(owner, action, &taken, now),
         lines,
         effects,
         details,

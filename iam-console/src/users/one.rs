@@ -47,7 +47,7 @@ pub(super) struct UserPage {
     /// `None` if the caller may not see them.
     rights: Option<UserRights>,
     /// The sentences of the audit log, and their moments. `None` if the caller may not read it.
-    time_line: Option<Vec<(String, Timestamp)>>,
+    time_line: Option<Vec<time_line::Day>>,
     now: Timestamp,
     /// The devices on which the user is signed in. `None` if the caller may not see its sessions.
     devices: Option<Vec<Device>>,
@@ -148,7 +148,7 @@ pub(super) async fn page_of(
     let [may_update, may_delete, may_create, may_end] = held(iam, caller, user.home_organization_id, needed).await?;
     let keys = Keys::of(console, signed_in, &frame, id).await?;
     let grants = if_allowed(iam.assignments().of_user(caller, id).await)?;
-    let time_line = time_line::read(iam, caller, id, grants.as_deref().unwrap_or_default()).await?;
+    let time_line = time_line::read(iam, caller, &user, grants.as_deref().unwrap_or_default()).await?;
     let rights = match grants {
         Some(grants) => Some(UserRights::read(console, caller, id, grants).await?),
         None => None,

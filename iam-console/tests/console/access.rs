@@ -413,6 +413,23 @@ async fn the_holders_in_single_organizations_are_found_by_their_roles() {
 }
 
 #[tokio::test]
+async fn the_pages_about_access_keep_what_was_typed_on_another_one() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let typed = "user=grace%40example.com&permission=users%3Aread&organization=north&at=2026-01-31T09%3A15";
+    for page in ["", "/who", "/holders"] {
+        let body = app.get(&format!("/console/access{page}?{typed}"), cookie).await.body;
+        for tab in ["", "/who", "/holders"] {
+            let link = format!(r#"<a href="/console/access{tab}?{}""#, typed.replace('&', "&#38;"));
+            assert!(body.contains(&link), "{page} {tab}: {body}");
+        }
+        // The form sends what it has no field for.
+        assert!(body.contains(r#"name="user""#) && body.contains(r#"value="grace@example.com""#), "{page}: {body}");
+        assert!(body.contains(r#"name="permission""#) && body.contains(r#"value="users:read""#), "{page}: {body}");
+    }
+}
+
+#[tokio::test]
 async fn questions_are_refused_in_place() {
     let signed = signed().await;
     let Signed { app, cookie, north, .. } = &signed;

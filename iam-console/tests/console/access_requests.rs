@@ -260,13 +260,23 @@ async fn a_decision_is_about_what_the_page_has_shown() {
     assert!(late.body.contains(&again) && late.body.contains(r#"value="Go on""#), "{}", late.body);
     assert!(signed.stored(asked).await.decisions.is_empty());
     let long = "x".repeat(501);
-    let refused = signed.decide(asked, "/deny", &[("reason", &long)]).await;
-    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-    assert!(refused.body.contains(r#"id="reason-error""#) && refused.body.contains(&long), "{}", refused.body);
-    let denied = signed.decide(asked, "/deny", &[("reason", "Not now")]).await;
+    for (wrong, text) in [(&*long, "500 characters"), (" ", "Reason must say why you refuse")] {
+        let refused = signed.decide(asked, "/deny", &[("denyReason", wrong)]).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+        let is_at_field = refused.body.contains(r#"id="denyReason-error""#) && refused.body.contains(text);
+        assert!(is_at_field && refused.body.contains(wrong), "{}", refused.body);
+        assert!(refused.body.contains(r#"<details class="confirm" open><summary>Refuse"#), "{}", refused.body);
+    }
+    let denied = signed.decide(asked, "/deny", &[("denyReason", "Not now")]).await;
     let page = app.get(denied.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("Refused") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
+    // The first page tells the person who asked, for a week.
+    let overview = app.get("/console", &signed.grace_cookie).await.body;
+    assert!(overview.contains(&signed.path(asked, "")) && overview.contains("Not now"), "{overview}");
+    app.clock.advance(TimeDelta::days(8));
+    let later = app.sign_in(GRACE).await;
+    assert!(!app.get("/console", &later).await.body.contains("Not now"));
 }
 
 #[tokio::test]
@@ -296,6 +306,8 @@ async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
     let later = app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap().id;
     let page = body(&signed.path(later, "?done=asked")).await;
     assert!(page.contains("You get ENGINEER on <time") && !page.contains("0 of 0"), "{page}");
+    let overview = body("/console").await;
+    assert!(overview.contains("begins <time datetime=\"2026-02-01T09:15"), "{overview}");
     app.post_signed(&signed.path(later, "/cancel"), grace_cookie, &[]).await;
     assert!(body(&signed.path(later, "")).await.contains("<dt>Was to begin</dt>"));
 }
@@ -341,6 +353,23 @@ async fn an_approval_for_an_earlier_role_is_marked_until_the_request_is_decided(
     rename("ENGINEER_LATER").await;
     let page = signed.page(asked).await.body;
     assert!(page.contains("2 of 2") && !page.contains("does not count any more"), "{page}");
+}
+
+#[tokio::test]
+async fn ones_own_access_for_a_time_needs_no_hand() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, role, grace, .. } = &signed;
+    let elevate = async |user: UserId, by: &Caller| {
+        let new = NewEligibility { approvals: Some(0), ..NewEligibility::of_user(*role, user) };
+        let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+        let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at: None };
+        app.iam.access_requests().create(by, new).await.unwrap();
+    };
+    elevate(ada.user().unwrap(), ada).await;
+    let overview = app.get("/console", cookie).await.body;
+    assert!(overview.contains("Access for a time") && !overview.contains("hand-assignments"), "{overview}");
+    elevate(*grace, &app.caller(GRACE).await).await;
+    assert!(app.get("/console", cookie).await.body.contains("hand-assignments"));
 }
 
 /// A person who may look nothing up decides, and reads names in place of identifiers.
@@ -481,6 +510,9 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
         ("&user=ada@example.com", false),
         (&*format!("&role={role}"), true),
         (&*format!("&organization={branch}"), true),
+        ("&from=2026-01-31&until=2026-01-31", true),
+        ("&from=2026-02-01", false),
+        ("&until=2026-01-30", false),
     ] {
         let body = app.get(&format!("{LIST}?show=all{query}"), cookie).await.body;
         assert_eq!(body.contains(&row), expected, "{query}: {body}");
@@ -488,7 +520,10 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
         assert_eq!(none, !expected, "{query}: {body}");
     }
     assert!(!app.get(LIST, cookie).await.body.contains(&row), "the first list has one's own");
-    for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody"] {
+    let all = app.get(&format!("{LIST}?show=all"), cookie).await.body;
+    assert!(all.contains(r#"<td data-label="Asked"><time datetime="2026-01-31T09:15"#), "{all}");
+    assert!(all.contains("/console/audit?resource=ACCESS_REQUEST&amp;action=CREATE"), "{all}");
+    for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody", "show=all&from=x"] {
         assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
     let sent = request(Method::GET, &format!("{LIST}?show=all"), cookie).header("hx-request", "true");
@@ -557,7 +592,7 @@ async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
     let signed = signed().await;
     let Signed { app, ada, grace_cookie, eligibility, role, .. } = &signed;
     let asked = signed.ask().await.id;
-    signed.decide(asked, "/deny", &[]).await;
+    signed.decide(asked, "/deny", &[("denyReason", "No")]).await;
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     app.iam.roles().delete(ada, *role).await.unwrap();
     for path in [signed.path(asked, ""), LIST.to_owned()] {

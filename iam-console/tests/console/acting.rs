@@ -250,3 +250,16 @@ async fn tokens_with_as_many_attributes_as_they_may_have_fit_into_cookies() {
         assert!((1_500..3_900).contains(&cookie.len()), "{}", cookie.len());
     }
 }
+
+#[tokio::test]
+async fn a_session_that_can_change_nothing_begins_no_action_on_many() {
+    let signed = signed().await;
+    let acting = signed.acting(&[("readOnly", "1")]).await;
+    let user = signed.ada.user().unwrap().to_string();
+    for confirmation in [[].as_slice(), &[("confirmed", "yes"), ("run", "1-x")]] {
+        let fields = [[("action", "reactivate"), ("selected", &*user)].as_slice(), confirmation].concat();
+        let answer = signed.app.post_signed("/console/runs", &acting, &fields).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
+        assert!(answer.body.contains("in a session that can change nothing"), "{}", answer.body);
+    }
+}

@@ -115,6 +115,23 @@ async fn an_eligibility_is_made_changed_and_removed() {
 }
 
 #[tokio::test]
+async fn a_typed_text_that_only_one_matches_names_it() {
+    let signed = signed().await;
+    let [role, user] = ["audit", "grac"];
+    let made = signed.app.post_signed(NEW, &signed.cookie, &[("role", role), ("user", user)]).await;
+    assert_eq!(made.status, StatusCode::SEE_OTHER, "{}", made.body);
+    let stored = signed.all().await.remove(0);
+    assert_eq!(stored.role_id, signed.role("AUDITOR").await);
+    assert_eq!(stored.eligible, Eligible::User(signed.grace));
+    // Several roles have this in their names, and an empty field means none.
+    for role in ["admin", ""] {
+        let refused = signed.app.post_signed(NEW, &signed.cookie, &[("role", role), ("user", user)]).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{role}: {}", refused.body);
+        assert!(refused.body.contains(r#"id="role-error""#), "{role}: {}", refused.body);
+    }
+}
+
+#[tokio::test]
 async fn a_page_says_how_many_can_ask_and_decide() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace, north } = &signed;
@@ -131,7 +148,7 @@ async fn a_page_says_how_many_can_ask_and_decide() {
     for part in [
         "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
         "<dt>Can ask now</dt><dd>0 people</dd>",
-        "<dt>Can decide now</dt><dd>1 person</dd>",
+        "<dt>Can decide now</dt><dd>1 person: ada@example.com</dd>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

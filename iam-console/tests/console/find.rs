@@ -44,6 +44,9 @@ async fn people_roles_places_and_pages_are_found_by_a_part_of_their_names() {
         assert!(find(&app, &cookie, text).await.contains("href=\"/console/webhooks\""), "{text}");
     }
     assert!(find(&app, &cookie, "dashboard").await.contains("href=\"/console\""));
+    // So has a permission.
+    let permissions = find(&app, &cookie, "webhooks:cre").await;
+    assert!(permissions.contains("href=\"/console/permissions/") && permissions.contains(">webhooks:create<"));
     let none = find(&app, &cookie, "nothing+of+this").await;
     assert!(none.contains("Nothing is found that you may see"), "{none}");
     let empty = find(&app, &cookie, "+").await;

@@ -82,7 +82,17 @@ async fn a_permission_names_the_roles_that_have_it_also_by_a_wildcard() {
     let (naming, by_wildcard) = page.split_once("By a wildcard").unwrap();
     assert!(naming.contains(">CASHIER</a>") && !naming.contains("CLERK"), "{page}");
     assert!(by_wildcard.contains(">CLERK</a> · <code>orders:*</code>"), "{page}");
-    assert!(by_wildcard.contains(">TENANT_ADMIN</a> · <code>*</code>") && !page.contains("READER"), "{page}");
+    assert!(by_wildcard.contains(">TENANT_ADMIN</a> · <code>*</code>"), "{page}");
+    // The others can get it.
+    let (held, others) = page.split_once("Give it to a role").unwrap();
+    assert!(!held.contains("READER") && others.contains(">READER</a>") && !others.contains("CASHIER"), "{page}");
+    let links = others.split("href=\"").filter_map(|rest| rest.split('"').next());
+    let links: Vec<&str> = links.filter(|link| link.ends_with("?permission=orders%3Arefund")).collect();
+    assert_eq!(links.len(), others.matches("?permission=orders%3Arefund").count(), "{others}");
+    for link in links {
+        let form = signed.app.get(link, &signed.cookie).await.body;
+        assert!(form.contains(r#"value="orders:refund" checked>"#), "{link}: {form}");
+    }
     assert!(page.contains("/console/access/who?permission=orders%3Arefund"), "{page}");
 }
 
@@ -100,6 +110,7 @@ async fn only_a_permission_that_no_role_names_is_deleted_after_a_look_at_the_eff
         let refused = app.post_signed(&signed.path("/delete"), cookie, fields).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
         assert!(refused.body.contains("A role has this permission."), "{}", refused.body);
+        assert!(refused.body.contains("<dt>Roles with this permission</dt><dd>CASHIER</dd>"), "{}", refused.body);
     }
     let cashier = app.iam.roles().by_name(ada, "CASHIER").await.unwrap().unwrap();
     app.iam.roles().delete(ada, cashier.id).await.unwrap();

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use iam_core::Caller;
 use iam_core::assignment::NewAssignment;
+use iam_core::organization::NewOrganization;
 use iam_core::role::{NewRole, Role, RolePatch};
 
 use crate::app::{Answer, App, EMAIL, form, person, request};
@@ -66,6 +67,24 @@ async fn roles_are_listed_searched_and_explained() {
     assert!(none.body.contains("No role matches") && none.body.contains("Show all roles"), "{}", none.body);
     let one = app.get(&signed.path(""), cookie).await;
     assert!(one.body.contains("See users.") && one.body.contains("No user holds this role"), "{}", one.body);
+}
+
+#[tokio::test]
+async fn a_person_who_does_not_see_all_holders_is_not_told_that_there_are_none() {
+    let signed = signed().await;
+    let Signed { app, ada, .. } = &signed;
+    signed.holder("grace@example.com").await;
+    let new = NewOrganization { name: "North".into(), ..NewOrganization::default() };
+    let north = app.iam.organizations().create(ada, new).await.unwrap().organization.id;
+    let permissions = vec!["roles:read".to_owned(), "role-assignments:read".to_owned()];
+    let new = NewRole { name: "LOCAL".into(), permissions, ..NewRole::default() };
+    let role = app.iam.roles().create(ada, new).await.unwrap().id;
+    let user = app.iam.users().create(ada, person("alan@example.com", "Alan")).await.unwrap().id;
+    let new = NewAssignment { user, role, organization: Some(north), expires_at: None };
+    app.iam.assignments().create(ada, new).await.unwrap();
+    let page = app.get(&signed.path(""), &app.sign_in("alan@example.com").await).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+    assert!(page.body.contains("No user whom you may see holds this role."), "{}", page.body);
 }
 
 #[tokio::test]

@@ -240,6 +240,22 @@ async fn a_run_is_shown_to_the_person_who_began_it_until_it_is_seen() {
 
     signed.end_of(path).await;
     assert!(!app.get("/console", cookie).await.body.contains(HINT));
+    // The list shows the end, too. And a person can close the hint.
+    for leave in ["list", "close"] {
+        let preview = signed.select("reactivate", &ids(&[grace])).await;
+        let path = signed.send(&preview, &[("confirmed", "yes")]).await.location().to_owned();
+        assert!(app.get("/console", cookie).await.body.contains(HINT), "{leave}");
+        if leave == "close" {
+            let closed = app.post_signed("/console/runs/seen", cookie, &[("before", "/console/users")]).await;
+            assert_eq!(closed.location(), "/console/users");
+        }
+        while leave == "list" && app.get(RUNS, cookie).await.body.matches("1 of 1 done").count() < 2 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        assert!(!app.get("/console", cookie).await.body.contains(HINT), "{leave}");
+        signed.end_of(&path).await;
+        app.iam.users().suspend(ada, grace.id).await.unwrap();
+    }
     let part = request(Method::GET, path, cookie).header("hx-request", "true").body(Body::empty()).unwrap();
     let part = app.send(part).await.body;
     assert!(part.contains("1 of 1 done") && !part.contains("<html"), "{part}");
@@ -249,6 +265,31 @@ async fn a_run_is_shown_to_the_person_who_began_it_until_it_is_seen() {
     assert_eq!(unknown.status, StatusCode::OK);
     assert!(unknown.body.contains("stands in the audit log") && !unknown.body.contains("hx-trigger"));
     assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().status, UserStatus::Suspended);
+}
+
+#[tokio::test]
+async fn a_confirmation_is_of_what_the_preview_has_shown() {
+    let signed = signed().await;
+    let Signed { app, cookie, grace, alan, .. } = &signed;
+    let preview = signed.select("suspend", &ids(&[grace])).await;
+    let both = alan.id.to_string();
+    for more in [("selected", &*both), ("action", "end-sessions")] {
+        let kept = hidden(&preview.body);
+        let fields = kept
+            .iter()
+            .map(|(name, value)| (&**name, &**value))
+            .filter(|(name, _)| *name != "action" || more.0 != "action");
+        let fields: Vec<(&str, &str)> = fields.chain([more, ("confirmed", "yes")]).collect();
+        let answer = app.post(RUNS, cookie, &fields).await;
+        assert_eq!(answer.status, StatusCode::CONFLICT, "{more:?}: {}", answer.body);
+        assert!(answer.body.contains("the preview of something else"), "{}", answer.body);
+    }
+    assert_eq!(
+        app.post_signed("/console/runs?x=1", cookie, &[("action", "suspend")]).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert!(app.get(RUNS, cookie).await.body.contains("You have begun no bulk action"));
+    assert_eq!(signed.status(grace).await, UserStatus::Active);
 }
 
 #[tokio::test]
@@ -283,14 +324,14 @@ async fn what_is_of_another_tenant_does_not_exist() {
         assert_eq!(preview.status, StatusCode::OK, "{action}");
         assert!(preview.body.contains("There is nothing to do.") && preview.body.contains("not found."), "{action}");
         assert!(!preview.body.contains("eve@example.org") && !preview.body.contains(r#"name="confirmed""#), "{action}");
-        // A confirmation of it does nothing, too.
+        // The preview of nothing confirms nothing else.
         let mut fields = hidden(&preview.body);
         fields.iter_mut().filter(|(name, _)| name == "leftOut").for_each(|(name, _)| "selected".clone_into(name));
         let mut fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         fields.push(("confirmed", "yes"));
-        let begun = app.post(RUNS, &signed.cookie, &fields).await;
-        let ended = signed.end_of(begun.location()).await;
-        assert!(ended.body.contains("0 of 1 done, 1 not done"), "{action}: {}", ended.body);
+        let again = app.post(RUNS, &signed.cookie, &fields).await;
+        assert_eq!(again.status, StatusCode::CONFLICT, "{action}: {}", again.body);
+        assert!(again.body.contains("There is nothing to do."), "{action}: {}", again.body);
     }
     assert!(app.iam.users().get(&eve, user).await.unwrap().status == UserStatus::Active);
     assert_eq!(app.iam.assignments().of_user(&eve, user).await.unwrap().len(), 1);

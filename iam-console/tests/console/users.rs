@@ -3,11 +3,14 @@
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
+use iam_core::access_request::NewAccessRequest;
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::NewEvent;
+use iam_core::eligibility::NewEligibility;
 use iam_core::organization::NewOrganization;
 use iam_core::role::NewRole;
 use iam_core::user::{User, UserPatch, UserStatus};
+use iam_core::version::Precondition;
 use iam_core::{Caller, RequestContext};
 
 use crate::app::{App, EMAIL, PASSWORD, person, request};
@@ -370,7 +373,7 @@ async fn the_time_line_has_what_a_user_did_and_what_was_done_to_it() {
     app.clock.advance(TimeDelta::seconds(1));
     let her = app.sign_in("grace@example.com").await;
     let body = app.get(&signed.path(""), cookie).await.body;
-    let (_, line) = body.split_once(r#"<ol class="plain entries-short">"#).unwrap();
+    let (_, line) = body.split_once(r#"<h3>2026-01-31 UTC</h3>"#).unwrap();
     let line = line.split("</ol>").next().unwrap();
     let said: Vec<&str> = line.split("<li>").skip(1).map(|item| item.split(" <span").next().unwrap()).collect();
     let expected = [
@@ -390,6 +393,30 @@ async fn the_time_line_has_what_a_user_did_and_what_was_done_to_it() {
     }
     let own = app.get(&format!("/console/users/{}", ada.user().unwrap()), cookie).await.body;
     assert_eq!(own.matches("recorded INVOICE SENT").count(), 20);
+}
+
+#[tokio::test]
+async fn the_time_line_has_failed_sign_ins_and_decisions_about_requests_by_day() {
+    let signed = signed().await;
+    let Signed { app, ada, grace, .. } = &signed;
+    let role = app.iam.roles().by_name(ada, "MEMBER").await.unwrap().unwrap().id;
+    let new = NewEligibility::of_user(role, grace.id);
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at: None };
+    let asked = app.iam.access_requests().create(&app.caller("grace@example.com").await, new).await.unwrap().id;
+    app.iam.access_requests().deny(ada, asked, Some("No"), &Precondition::Exists).await.unwrap();
+    app.clock.advance(TimeDelta::days(1));
+    for email in ["grace@example.com", EMAIL] {
+        let wrong = [("email", email), ("password", "wrong")];
+        assert!(!app.post("/console/sign-in", "", &wrong).await.status.is_redirection(), "{email}");
+    }
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get(&signed.path(""), &cookie).await.body;
+    let (newest, older) = body.split_once("<h3>2026-01-31 UTC</h3>").unwrap();
+    let (_, newest) = newest.split_once("<h3>2026-02-01 UTC</h3>").unwrap();
+    assert!(newest.contains("<li>A sign-in as grace@example.com failed"), "{newest}");
+    assert_eq!(newest.matches("<li>").count(), 1, "the failure of another user is not here: {newest}");
+    assert!(older.contains("<li>ada@example.com refused that grace@example.com gets the role MEMBER"), "{older}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //!
 //! Its identifiers are always the same, so that the examples in the OpenAPI document name them.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -21,6 +22,7 @@ use iam_core::{Builder, Caller, Error, Iam, Invalid, OrganizationId, UserId};
 
 use crate::command::output::{print, refused};
 use crate::failure::Failure;
+use crate::mail::base_of;
 use crate::services::open;
 use crate::settings::Settings;
 use crate::store;
@@ -49,9 +51,19 @@ pub(crate) async fn demo(settings: &Settings) -> Result<(), Failure> {
     let invited = add_what_expires(&iam, created).await;
     iam.close().await;
     invited.map_err(|error| refused("inviting".to_owned(), &error))?;
-    print("Tenant analytical-engines is created. Start the server, open /docs and log in:")?;
+    print(&format!("Start the server, open {} and log in to the tenant analytical-engines:", first_page(settings)))?;
     print(&format!("ada@example.com, the administrator, or grace@example.com, a clerk; password {PASSWORD}"))?;
     print("Everybody knows this password: do not let others reach this server.")
+}
+
+/// Returns the page on which a person of this machine begins.
+fn first_page(settings: &Settings) -> String {
+    let mut address = settings.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    let page = if settings.shows_console { "console" } else { "docs" };
+    format!("{}/{page}", base_of(settings, address).trim_end_matches('/'))
 }
 
 /// Builds the services of the demo. Its people do not exist, so their messages go nowhere, also if the settings name a

@@ -128,6 +128,11 @@ fn the_palette_finds_by_the_keyboard_alone() {
     // Escape.
     browser.type_into(field, "\u{e00c}");
     browser.wait_for_result(is_open, &Value::Bool(false));
+    // Ctrl and K, also in a field.
+    browser.type_into("//input[@id='search']", "\u{e009}k");
+    browser.wait_for_result(is_open, &Value::Bool(true));
+    browser.type_into(field, "\u{e00c}");
+    browser.wait_for_result(is_open, &Value::Bool(false));
     browser.click("//button[@id='find']");
     browser.clear(field);
     browser.type_into(field, "hopper");

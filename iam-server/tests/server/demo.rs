@@ -21,6 +21,8 @@ fn the_demo_is_a_small_tenant_to_look_around_in() {
         assert_eq!(made.code, Some(0), "{made:?}");
         assert!(made.output.contains(&format!("ada@example.com, the administrator, or {GRACE}")), "{made:?}");
         assert!(made.output.contains(PASSWORD), "{made:?}");
+        let first = made.output.lines().next().unwrap();
+        assert!(first.starts_with("Start the server, open http://") && first.contains("/console and"), "{made:?}");
 
         let server = store.serve();
         let ada = logged_in(&server.client(), "ada@example.com");
