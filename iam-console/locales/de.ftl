@@ -441,7 +441,7 @@ organization-attributes = Attribute von Organisationen
 organization-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type und kann searchable haben.
 unregistered-attributes = Attribute ohne Definition
 has-no-field = ist kein definiertes Attribut
-must-be-definitions = muss eine Liste von Definitionen in JSON sein
+must-be-definitions = müssen eine Liste von Definitionen in JSON sein
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
@@ -2221,4 +2221,13 @@ core-password-lower = einen Kleinbuchstaben
 core-password-digit = eine Ziffer
 core-password-special = eines der Zeichen ! @ # $ % ^ & *
 core-password-length = { $min } bis { $max } Zeichen
+core-file-first-line = muss mit einer Zeile beginnen, die die Spalten nennt, in UTF-8
+core-file-utf8 = muss in UTF-8 sein
+core-file-no-column = hat keine Spalte { $column }
+core-file-unknown-column = hat eine unbekannte Spalte { $column }
+core-file-column-twice = hat die Spalte { $column } doppelt
+core-file-fields = muss so viele Felder haben wie die erste Zeile
+core-file-wrong-type = hat einen Wert falschen Typs
+core-file-moment = muss ein Zeitpunkt nach ISO 8601 sein, zum Beispiel 2030-12-31 23:59:59+00:00
+# It comes last: each part is a text of its own, and other texts can begin like it.
 core-field-password-parts = braucht { $parts }

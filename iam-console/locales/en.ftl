@@ -2233,4 +2233,13 @@ core-password-lower = a lower-case letter
 core-password-digit = a digit
 core-password-special = one of ! @ # $ % ^ & *
 core-password-length = { $min } to { $max } characters
+core-file-first-line = must begin with a line that names the columns, in UTF-8
+core-file-utf8 = must be UTF-8
+core-file-no-column = has no column { $column }
+core-file-unknown-column = has an unknown column { $column }
+core-file-column-twice = has the column { $column } twice
+core-file-fields = must have as many fields as the first line
+core-file-wrong-type = has a value of a wrong type
+core-file-moment = must be a moment as ISO 8601 has it, such as 2030-12-31 23:59:59+00:00
+# It comes last: each part is a text of its own, and other texts can begin like it.
 core-field-password-parts = must have { $parts }

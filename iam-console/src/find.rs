@@ -193,7 +193,9 @@ async fn by_words(iam: &Iam, caller: &Caller, frame: &Frame, text: &str) -> Resu
     let people = if_allowed(matching_users(iam, caller, text.to_owned(), MOST).await)?.unwrap_or_default();
     let held = if_allowed(roles::all(iam, caller).await)?.unwrap_or_default();
     let places = if_allowed(matching_organizations(iam, caller, text.to_owned(), MOST).await)?.unwrap_or_default();
-    let held = held.iter().filter(|role| has_all(&format!("{} {}", role.name, text::of_service(role.description.as_str())), &words));
+    let held = held
+        .iter()
+        .filter(|role| has_all(&format!("{} {}", role.name, text::of_service(role.description.as_str())), &words));
     let place = |found: &Named| Found::organization(base, found.id, &found.name, &found.slug);
     Ok(vec![
         Group { title: text::t("pages-of-console"), results: pages(frame, &words) },

@@ -2,7 +2,7 @@
 //!
 //! A text is read in the language of the present request, which [`with_language`] keeps in the task. **A task that a
 //! request spawns has no language**: there, and outside of requests, all texts are English. So a page is rendered in
-//! the task of its request, and what a spawned task keeps for a later page is no text.
+//! the task of its request, and a spawned task keeps no text of the console for a later page.
 //!
 //! Moments and days in ISO form are the same in all languages. So are the names of things that a person has made, and
 //! those of the API, such as permissions and the fields of the log.

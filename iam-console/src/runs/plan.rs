@@ -13,7 +13,7 @@ use crate::runs::step::Step;
 use crate::state::Console;
 use crate::text;
 
-/// A step, as a person reads it.
+/// A step, as a person reads it: a run keeps its texts in the language in which it was begun.
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) step: Step,

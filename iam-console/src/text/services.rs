@@ -71,9 +71,9 @@ impl Patterns {
 fn parts_of(pattern: &Pattern<&'static str>) -> Option<Vec<Part>> {
     let part = |element: &PatternElement<&'static str>| match element {
         PatternElement::TextElement { value } => Some(Part::Text(value)),
-        PatternElement::Placeable {
-            expression: Expression::Inline(InlineExpression::VariableReference { id }),
-        } => Some(Part::Variable(id.name)),
+        PatternElement::Placeable { expression: Expression::Inline(InlineExpression::VariableReference { id }) } => {
+            Some(Part::Variable(id.name))
+        }
         PatternElement::Placeable { .. } => None,
     };
     pattern.elements.iter().map(part).collect()

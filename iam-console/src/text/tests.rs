@@ -82,7 +82,8 @@ fn each_language_has_the_same_texts_with_the_same_variables() {
 #[test]
 fn each_text_that_is_used_exists_and_each_that_exists_is_used() {
     let (english, sources) = (texts(FILES[0].1), sources());
-    let uses = ["t(\"", "t_with(\"", "t_with(\n        \"", "=> \"said-", "{ \"said-", "=> \"run-", "=> \"password-hint-"];
+    let uses =
+        ["t(\"", "t_with(\"", "t_with(\n        \"", "=> \"said-", "{ \"said-", "=> \"run-", "=> \"password-hint-"];
     for start in uses {
         for (at, _) in sources.match_indices(start) {
             let before = sources[..at].chars().next_back().unwrap();
@@ -170,7 +171,10 @@ fn what_the_services_say_is_shown_in_the_language_of_the_page() {
 fn a_text_that_no_file_has_says_that_it_is_in_english() {
     let shown = |text: &str| in_german(|| said(text).to_string());
     assert_eq!(shown("The <moon> is full."), "<span lang=\"en\">The &#60;moon&#62; is full.</span>");
-    assert_eq!(shown("must have a value of at most a lot"), "<span lang=\"en\">must have a value of at most a lot</span>");
+    assert_eq!(
+        shown("must have a value of at most a lot"),
+        "<span lang=\"en\">must have a value of at most a lot</span>"
+    );
     assert_eq!(shown("See users."), "Benutzer sehen.");
     for native in ["Speichern", "3 von 5 erledigt", "Name darf nicht leer sein."] {
         assert_eq!(shown(native), native);
@@ -197,12 +201,16 @@ fn built_in_permissions_and_roles_have_their_texts() {
 fn each_error_of_the_services_has_its_text() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foundation/iam-model/src/error.rs");
     let source = fs::read_to_string(path).unwrap();
-    let texts = source.split("#[error(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
+    let texts =
+        source.split("#[error(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
     let texts: BTreeSet<&str> = texts.filter(|text| text.contains(" ") && !text.starts_with("{context}")).collect();
     assert!(texts.len() > 120, "{}", texts.len());
     let value = |text: &str| {
         let parts: Vec<&str> = text.split('{').collect();
-        parts.iter().map(|part| part.split_once('}').map_or((*part).to_owned(), |(_, rest)| format!("7{rest}"))).collect()
+        parts
+            .iter()
+            .map(|part| part.split_once('}').map_or((*part).to_owned(), |(_, rest)| format!("7{rest}")))
+            .collect()
     };
     let foreign = |text: &&&str| {
         let text: String = value(text);

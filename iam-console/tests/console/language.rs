@@ -75,9 +75,8 @@ impl Foreign {
 
     /// Returns those that a page has.
     fn on(&self, page: &str) -> Vec<String> {
-        let is_foreign = |text: &String| {
-            self.whole.contains(text) || self.parts.iter().any(|part| text.contains(&**part))
-        };
+        let is_foreign =
+            |text: &String| self.whole.contains(text) || self.parts.iter().any(|part| text.contains(&**part));
         shown(page).into_iter().filter(is_foreign).collect()
     }
 }
@@ -98,7 +97,8 @@ fn shown(page: &str) -> Vec<String> {
         if skipped.as_ref().is_some_and(|end| *end == name) {
             skipped = None;
         } else if skipped.is_none() {
-            let is_other = matches!(&*name, "code" | "script" | "style" | "time" | "kbd") || tag.contains(" lang=\"en\"");
+            let is_other =
+                matches!(&*name, "code" | "script" | "style" | "time" | "kbd") || tag.contains(" lang=\"en\"");
             // The language of the page stands in the element of the whole page.
             skipped = is_other.then(|| format!("/{name}"));
             for attribute in READ.iter().flat_map(|start| tag.split(*start).skip(1)) {
@@ -153,7 +153,8 @@ async fn walk() {
             }
             *visits += 1;
             let answer = world.app.get(&path, &cookie).await;
-            let is_page = answer.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/html; charset=utf-8");
+            let is_page =
+                answer.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/html; charset=utf-8");
             if !is_page {
                 continue;
             }
