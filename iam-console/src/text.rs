@@ -29,13 +29,13 @@ use tokio::task_local;
 use crate::state::Console;
 
 pub(crate) use self::sentences::*;
+use self::services::Patterns;
 pub(crate) use self::services::{about, is_foreign, of_service, said};
 
 const ENGLISH_FILE: &str = include_str!("../locales/en.ftl");
-const GERMAN_FILE: &str = include_str!("../locales/de.ftl");
 
 static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::read("en", ENGLISH_FILE));
-static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", GERMAN_FILE));
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", include_str!("../locales/de.ftl")));
 
 task_local! {
     static LANGUAGE: &'static Language;
@@ -48,6 +48,8 @@ pub(crate) struct Language {
     bundle: FluentBundle<FluentResource>,
     /// The texts without arguments, which are the most. Those with arguments have `{name}` in place of the variable.
     plain: HashMap<String, String>,
+    /// Finds its own texts.
+    patterns: Patterns,
 }
 
 impl fmt::Debug for Language {
@@ -58,7 +60,7 @@ impl fmt::Debug for Language {
 
 impl Language {
     /// Reads a file. What is wrong in it is left out, and a test finds it.
-    fn read(tag: &'static str, file: &str) -> Self {
+    fn read(tag: &'static str, file: &'static str) -> Self {
         let resource = FluentResource::try_new(file.to_owned()).unwrap_or_else(|(resource, _)| resource);
         let messages = resource.entries().filter_map(|entry| match entry {
             Entry::Message(message) => Some(message.id.name.to_owned()),
@@ -75,7 +77,7 @@ impl Language {
             Some((id, text))
         };
         let plain = ids.into_iter().filter_map(plain).collect();
-        Self { tag, bundle, plain }
+        Self { tag, bundle, plain, patterns: Patterns::read(file, |_| true) }
     }
 
     /// All languages. The first one is that of a person who has chosen none.

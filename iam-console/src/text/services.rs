@@ -11,12 +11,10 @@ use fluent_bundle::FluentValue;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
-use super::{ENGLISH_FILE, GERMAN_FILE, Language, t_with};
+use super::{ENGLISH_FILE, Language, t_with};
 
 /// The patterns of the texts of the services, in English.
 static SERVICES: LazyLock<Patterns> = LazyLock::new(|| Patterns::read(ENGLISH_FILE, |id| id.starts_with("core-")));
-/// Those of the console itself, in German.
-static GERMAN: LazyLock<Patterns> = LazyLock::new(|| Patterns::read(GERMAN_FILE, |_| true));
 
 enum Part {
     Text(&'static str),
@@ -30,13 +28,13 @@ impl Part {
 }
 
 /// Texts by which the id of a message is found.
-struct Patterns {
+pub(super) struct Patterns {
     whole: HashMap<&'static str, &'static str>,
     with_variables: Vec<(&'static str, Vec<Part>)>,
 }
 
 impl Patterns {
-    fn read(file: &'static str, is_read: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn read(file: &'static str, is_read: impl Fn(&str) -> bool) -> Self {
         let resource = parser::parse(file).unwrap_or_else(|(resource, _)| resource);
         let (mut whole, mut with_variables) = (HashMap::new(), Vec::new());
         for entry in resource.body {
@@ -132,13 +130,14 @@ pub(crate) fn of_service(text: &str) -> String {
 
 /// Whether a page must say that a text is in English: it is no text of the console, and no file has it.
 pub(crate) fn is_foreign(text: &str) -> bool {
-    if Language::current().tag == "en" || translated(text).is_some() || GERMAN.find(text).is_some() {
+    let language = Language::current();
+    if language.tag == "en" || translated(text).is_some() || language.patterns.find(text).is_some() {
         return false;
     }
     // What is wrong with a field follows its label, and a stop follows it.
     let text = text.trim_end_matches('.');
     let mut ends = text.match_indices(' ').filter_map(|(at, _)| text.get(at + 1..));
-    !ends.any(|end| GERMAN.find(end).is_some())
+    !ends.any(|end| language.patterns.find(end).is_some())
 }
 
 /// Returns what is wrong with a field: its label, and the message of a service or of the console. A message that is a
