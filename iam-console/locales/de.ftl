@@ -2231,5 +2231,7 @@ core-file-column-twice = hat die Spalte { $column } doppelt
 core-file-fields = muss so viele Felder haben wie die erste Zeile
 core-file-wrong-type = hat einen Wert falschen Typs
 core-file-moment = muss ein Zeitpunkt nach ISO 8601 sein, zum Beispiel 2030-12-31 23:59:59+00:00
+core-field-passkey = beantwortet nicht die aktuelle Aufforderung, die einmal und fünf Minuten lang gilt
+core-field-of-service-account = gibt es bei einem Dienstkonto nicht
 # It comes last: each part is a text of its own, and other texts can begin like it.
 core-field-password-parts = braucht { $parts }

@@ -2243,5 +2243,7 @@ core-file-column-twice = has the column { $column } twice
 core-file-fields = must have as many fields as the first line
 core-file-wrong-type = has a value of a wrong type
 core-file-moment = must be a moment as ISO 8601 has it, such as 2030-12-31 23:59:59+00:00
+core-field-passkey = does not answer your options, which work once for five minutes
+core-field-of-service-account = a service account has no such field
 # It comes last: each part is a text of its own, and other texts can begin like it.
 core-field-password-parts = must have { $parts }
