@@ -41,6 +41,10 @@ must-be-given = muss angegeben werden
 choose-again = muss aus der Liste ausgewählt werden
 must-be-a-number = muss eine ganze Zahl sein
 must-be-day = muss ein Datum sein, zum Beispiel 2026-01-31
+must-be-cursor = muss der einer früheren Seite sein
+must-be-moment = muss ein Tag mit Uhrzeit sein, zum Beispiel 2026-01-31T09:15
+no-such-page = Unter dieser Adresse gibt es keine Seite.
+send-a-form = Senden Sie ein Formular.
 changed-since = Seit Sie die Seite geöffnet haben, wurde hier etwas geändert; deshalb wurde nichts gespeichert. Öffnen Sie die Seite vor dem Speichern erneut.
 open-again = Erneut öffnen
 foreign-form = Dieses Formular stammt nicht von dieser Seite oder ist älter als Ihre Sitzung. Öffnen Sie die Seite erneut.
@@ -448,7 +452,7 @@ organization-attributes = Attribute von Organisationen
 organization-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type und kann searchable haben.
 unregistered-attributes = Attribute ohne Definition
 has-no-field = ist kein definiertes Attribut
-must-be-definitions = muss eine Liste von Definitionen in JSON sein
+must-be-definitions = müssen eine Liste von Definitionen in JSON sein
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
@@ -1206,7 +1210,7 @@ deliveries-what = Die neuesten 200, nach ihrem letzten Versuch. Beendete werden 
 no-deliveries = Es wurde noch kein Ereignis gesendet. Das nächste Ereignis dieser Typen wird gesendet. Tests stehen nicht in dieser Liste.
 delivered = Zugestellt
 delivery-pending = Wartet auf den nächsten Versuch
-delivery-paused = Wartet, bis der Webhook eingeschaltet ist
+delivery-paused = Wartet auf das Einschalten
 delivery-failed = Fehlgeschlagen
 receiver-answer = Antwort
 no-answer = keine
@@ -2103,7 +2107,6 @@ core-shortfall-until = Sie haben dort { $permission } nur bis { $moment }
 core-domain-no-record = Unter diesem Namen gibt es keinen Eintrag vom Typ TXT. Neue Einträge können eine Stunde brauchen.
 core-domain-other-value = Der Eintrag hat einen anderen Wert: { $values }.
 core-domain-unknown = Der Eintrag konnte nicht abgefragt werden: { $reason }.
-core-problem-no-page = Unter dieser Adresse gibt es keine Seite.
 core-problem-nothing = Unter diesem Pfad gibt es nichts.
 core-problem-rate = Zu viele Anforderungen. Versuchen Sie es in { $seconds } Sekunden erneut.
 core-quota-users = Benutzer
@@ -2164,7 +2167,6 @@ core-field-days-from-now = darf höchstens { $days } Tage in der Zukunft liegen
 core-field-not-later = darf nicht nach dem aktuellen Ende liegen
 core-field-history = darf nicht vor { $moment } liegen, dem Beginn der Aufzeichnungen
 core-field-before-eligibility = muss mehr als { $seconds } Sekunden vor dem Ende des Anfragerechts liegen
-core-field-day-and-time = muss ein Tag mit Uhrzeit sein, zum Beispiel 2026-01-31T09:15
 core-field-range = muss zwischen { $min } und { $max } liegen
 core-field-from-to = muss zwischen { $min } und { $max } liegen
 core-field-from-to-or-null = muss zwischen { $min } und { $max } liegen oder leer sein
@@ -2233,6 +2235,17 @@ core-password-lower = einen Kleinbuchstaben
 core-password-digit = eine Ziffer
 core-password-special = eines der Zeichen ! @ # $ % ^ & *
 core-password-length = { $min } bis { $max } Zeichen
+core-file-first-line = muss mit einer Zeile beginnen, die die Spalten nennt, in UTF-8
+core-file-utf8 = muss in UTF-8 sein
+core-file-no-column = hat keine Spalte { $column }
+core-file-unknown-column = hat eine unbekannte Spalte { $column }
+core-file-column-twice = hat die Spalte { $column } doppelt
+core-file-fields = muss so viele Felder haben wie die erste Zeile
+core-file-wrong-type = hat einen Wert falschen Typs
+core-file-moment = muss ein Zeitpunkt nach ISO 8601 sein, zum Beispiel 2030-12-31 23:59:59+00:00
+core-field-passkey = beantwortet nicht die aktuelle Aufforderung, die einmal und fünf Minuten lang gilt
+core-field-of-service-account = gibt es bei einem Dienstkonto nicht
+# It comes last: each part is a text of its own, and other texts can begin like it.
 core-field-password-parts = braucht { $parts }
 
 ## Colours, filters, and how long ago something was.

@@ -114,7 +114,7 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
         return Err(because(foreign_form()));
     }
     if !is_form(&parts.headers) {
-        return Err(because(Problem::new(Kind::UnsupportedMediaType).detail("Send a form.")));
+        return Err(because(Problem::new(Kind::UnsupportedMediaType).detail(text::t("send-a-form"))));
     }
     let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), console).await;
     let bytes = bytes.map_err(|rejection| Box::new(rejection.into_response()))?;

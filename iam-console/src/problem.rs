@@ -102,11 +102,11 @@ pub(crate) async fn as_page(
     }
     let status = response.status();
     let (document, response) = problem_of(response).await;
-    let document = document.unwrap_or_else(|| Document {
-        r#type: status.canonical_reason().unwrap_or_default().to_lowercase().replace(' ', "-"),
-        title: status.canonical_reason().unwrap_or_default().to_owned(),
-        detail: status.canonical_reason().unwrap_or_default().to_owned(),
-        errors: Vec::new(),
+    let document = document.unwrap_or_else(|| {
+        let reason = status.canonical_reason().unwrap_or_default();
+        let kind = reason.to_lowercase().replace(' ', "-");
+        let title = text::named(&format!("problem-{kind}")).unwrap_or(reason).to_owned();
+        Document { r#type: kind, detail: title.clone(), title, errors: Vec::new() }
     });
     let shown = if is_for_part {
         page(status, &Notice { problem: &document })
@@ -148,7 +148,7 @@ async fn me_of(console: &Console, context: RequestContext, session: &SessionCook
 
 /// The answer to a path that the console does not have.
 pub(crate) async fn not_found() -> Problem {
-    Problem::new(Kind::NotFound).detail("There is no page at this address.")
+    Problem::new(Kind::NotFound).detail(text::t("no-such-page"))
 }
 
 /// The answer to a form that another page has sent.

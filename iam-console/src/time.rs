@@ -66,9 +66,7 @@ pub(crate) fn typed(field: &str, text: &str) -> Result<Option<Timestamp>, Error>
     }
     let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f"];
     let parsed = formats.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
-    parsed
-        .map(|moment| Some(moment.and_utc()))
-        .ok_or_else(|| Error::field(field, "must be a day and a time, such as 2026-01-31T09:15"))
+    parsed.map(|moment| Some(moment.and_utc())).ok_or_else(|| Error::field(field, text::t("must-be-moment")))
 }
 
 /// Returns the text of such a field for a moment.

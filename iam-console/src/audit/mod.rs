@@ -307,7 +307,7 @@ async fn show(
     let (audit, caller) = (console.iam.audit(), &signed_in.caller);
     let catalogue = audit.catalogue(caller)?;
     let cursor: Option<Cursor> = match given(&params.cursor) {
-        Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", "must be that of an earlier page"))?),
+        Some(text) => Some(text.parse().map_err(|_| Error::field("cursor", text::t("must-be-cursor")))?),
         None => None,
     };
     let (mut list, errors) = match params.filter(&console.iam, caller).await {

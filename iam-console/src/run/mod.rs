@@ -89,7 +89,7 @@ pub(crate) struct Run {
     pub(crate) progress: Mutex<Progress>,
 }
 
-/// A step, as a person reads it.
+/// A step, as a person reads it: a run keeps its texts in the language in which it was begun.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) step: Step,

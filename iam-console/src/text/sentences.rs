@@ -245,7 +245,7 @@ pub(crate) fn unregistered_attributes(unregistered: &UnregisteredAttributes) -> 
 
 /// Why a directory is not created although its service account is.
 pub(crate) fn account_is_made(why: &str) -> String {
-    t_with("account-is-made", [("why", why.into())])
+    t_with("account-is-made", [("why", of_service(why).into())])
 }
 
 /// What to enter in the fields of Entra. Their names are those of Entra.

@@ -8,7 +8,7 @@ use fluent_syntax::ast::{Entry, Expression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
 use crate::access_table::World;
-use crate::app::{Answer, App, EMAIL, HOST, ORIGIN, encoded, request};
+use crate::app::{Answer, App, EMAIL, HOST, ORIGIN, PASSWORD, encoded, request};
 
 const ENGLISH: &str = include_str!("../../locales/en.ftl");
 const GERMAN: &str = include_str!("../../locales/de.ftl");
@@ -199,6 +199,26 @@ async fn a_person_chooses_the_language_and_comes_back_to_its_page() {
     }
     let answer = app.send(chosen(r#""><script>"#)).await;
     assert!(answer.headers[header::SET_COOKIE].to_str().unwrap().contains("-language=en;"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn what_a_service_refuses_is_said_in_the_language_of_the_page() {
+    let app = App::new().await;
+    let cookie = format!("{}; __Host-iam-console-language=de", app.sign_in(EMAIL).await);
+    let fields = [("email", "ada"), ("password", "short"), ("firstName", ""), ("lastName", "Lovelace")];
+    let page = app.post_signed("/console/users/new", &cookie, &fields).await;
+    for text in [
+        "E-Mail-Adresse muss eine gültige E-Mail-Adresse sein.",
+        "Vorname muss 1 bis 100 Zeichen lang sein.",
+        "Es wurde nichts gespeichert. Korrigieren Sie die markierten Felder.",
+    ] {
+        assert!(page.body.contains(text), "{}", page.body);
+    }
+    let refused = app.post_signed("/console/users/new", &cookie, &[("email", EMAIL), fields[1]]).await;
+    assert!(!refused.body.contains("must"), "{}", refused.body);
+    let taken = [("email", EMAIL), ("password", PASSWORD), ("firstName", "Ada"), ("lastName", "Lovelace")];
+    let taken = app.post_signed("/console/users/new", &cookie, &taken).await;
+    assert!(taken.body.contains("Es gibt bereits einen Benutzer mit dieser E-Mail-Adresse."), "{}", taken.body);
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@
 //!
 //! A text is read in the language of the present request, which [`Language::speak`] keeps in the task. **A task that a
 //! request spawns has no language**: there, and outside of requests, all texts are English. So a page is rendered in
-//! the task of its request, and what a spawned task keeps for a later page is no text.
+//! the task of its request, and a spawned task keeps no text of the console for a later page.
 //!
 //! Moments and days in ISO form are the same in all languages. So are the names of things that a person has made, and
 //! those of the API, such as permissions and the fields of the log.
 
+mod patterns;
 mod sentences;
 mod services;
 #[cfg(test)]
@@ -21,14 +22,14 @@ use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 use fluent_syntax::ast::Entry;
 use tokio::task_local;
 
+use self::patterns::Patterns;
 pub(crate) use self::sentences::*;
 pub(crate) use self::services::{about, is_foreign, of_service, said};
 
-const ENGLISH_FILE: &str = include_str!("../locales/en.ftl");
-const GERMAN_FILE: &str = include_str!("../locales/de.ftl");
+const ENGLISH_FILE: &str = include_str!("../../locales/en.ftl");
 
 static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::read("en", ENGLISH_FILE));
-static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", GERMAN_FILE));
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language::read("de", include_str!("../../locales/de.ftl")));
 
 task_local! {
     static LANGUAGE: &'static Language;
@@ -41,6 +42,8 @@ pub(crate) struct Language {
     bundle: FluentBundle<FluentResource>,
     /// The texts without arguments, which are the most. Those with arguments have `{name}` in place of the variable.
     plain: HashMap<String, String>,
+    /// Finds its own texts.
+    patterns: Patterns,
 }
 
 impl fmt::Debug for Language {
@@ -51,7 +54,7 @@ impl fmt::Debug for Language {
 
 impl Language {
     /// Reads a file. What is wrong in it is left out, and a test finds it.
-    fn read(tag: &'static str, file: &str) -> Self {
+    fn read(tag: &'static str, file: &'static str) -> Self {
         let resource = FluentResource::try_new(file.to_owned()).unwrap_or_else(|(resource, _)| resource);
         let messages = resource.entries().filter_map(|entry| match entry {
             Entry::Message(message) => Some(message.id.name.to_owned()),
@@ -68,7 +71,7 @@ impl Language {
             Some((id, text))
         };
         let plain = ids.into_iter().filter_map(plain).collect();
-        Self { tag, bundle, plain }
+        Self { tag, bundle, plain, patterns: Patterns::read(file, |_| true) }
     }
 
     /// Does some work with texts in this language.
