@@ -361,7 +361,8 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
         elsewhere.contains("but in these organizations") && elsewhere.contains(">North</a> · MEMBER"),
         "{elsewhere}"
     );
-    let (_, link) = elsewhere.split_once(r#"href="/console/access?user="#).unwrap();
+    let (_, answer) = elsewhere.split_once("but in these organizations").unwrap();
+    let (_, link) = answer.split_once(r#"href="/console/access?user="#).unwrap();
     let address = format!("/console/access?user={}", link.split('"').next().unwrap().replace("&#38;", "&"));
     let there = app.get(&address, cookie).await.body;
     assert!(there.contains(">Yes</h2>"), "{address}: {there}");
