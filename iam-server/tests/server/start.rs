@@ -232,11 +232,11 @@ fn unencrypted_keys_cause_one_warning() {
     let home = Home::new();
     let server = home.serve();
     assert!(server.log().wait_for_line("unencrypted").contains("WARN"));
-    assert_eq!(server.stop().log.matches("unencrypted").count(), 1);
+    assert_eq!(server.stop().log.matches("stored unencrypted").count(), 1);
     let keys = home.iam_server().args(["keys", "rotate"]).run();
-    assert_eq!((keys.code, keys.log.matches("unencrypted").count()), (Some(0), 1), "{keys:?}");
+    assert_eq!((keys.code, keys.log.matches("stored unencrypted").count()), (Some(0), 1), "{keys:?}");
     let demo = home.iam_server().args(["demo", "--database-url", "sqlite://demo.db"]).run();
-    assert_eq!((demo.code, demo.log.matches("unencrypted").count()), (Some(0), 0), "{demo:?}");
+    assert_eq!((demo.code, demo.log.matches("stored unencrypted").count()), (Some(0), 0), "{demo:?}");
 }
 
 #[test]
