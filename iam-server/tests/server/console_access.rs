@@ -51,6 +51,7 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         let browser = open(&server, "/console/roles");
         browser.click("//a[text()='New role']");
         browser.type_into("//input[@id='name']", "DESK");
+        browser.type_into("//input[@id='permission-filter']", "users:read");
         browser.click("//input[@value='users:read']");
         browser.click("//main//form//button");
         assert_eq!(browser.text_of("//main//ul/li[contains(., 'users:read')]"), "See users. users:read");
