@@ -80,14 +80,13 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         assert_eq!(browser.text_of("//h2[@id='answer']"), "Yes");
         assert!(browser.text_of("//main//section//li").starts_with("DESK · North (inherited from above)"));
         check_page(&browser);
+        // The question goes along.
         browser.click("//a[text()='Who may do something?']");
-        browser.type_into("//input[@id='permission']", "users:read");
-        browser.type_into("//input[@id='organization']", "harbour");
-        browser.click("//button[text()='Ask']");
         assert_eq!(browser.text_of("//h2[text()='2 users']"), "2 users");
 
         browser.click("//td[contains(., 'DESK')]/a");
         browser.click("//a[text()='Edit']");
+        browser.type_into("//input[@id='permission-filter']", "roles:read");
         browser.click("//input[@value='roles:read']");
         browser.click("//button[text()='Save']");
         let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
