@@ -242,6 +242,13 @@ mod tests {
         let full = applied(&Attributes::default(), &many.into(), &rules).unwrap();
         assert_eq!(applied(&full, &json!({ "more": 1 }), &rules), Err(vec!["attributes".to_owned()]));
         assert!(applied(&full, &json!({ "more": 1, "k0": null }), &rules).is_ok());
+        // All are replaced, but no more than that.
+        let removed = (0..32).map(|number| (format!("k{number}"), Value::Null));
+        let mut all: Map<String, Value> =
+            removed.chain((0..32).map(|number| (format!("n{number}"), json!(1)))).collect();
+        assert!(applied(&full, &all.clone().into(), &rules).is_ok());
+        all.insert("one-more".into(), Value::Null);
+        assert_eq!(patch(&all.into()), Err(vec!["attributes".to_owned()]));
         // {"a":"…"} has eight other bytes.
         for (length, is_valid) in [(Attributes::MAX_BYTES - 8, true), (Attributes::MAX_BYTES - 7, false)] {
             let large = json!({ "a": "x".repeat(length) });
