@@ -231,7 +231,10 @@ mod tests {
         ] {
             assert_eq!(patch(&value), Err(vec![expected.to_owned()]), "{value}");
         }
-        assert!(patch(&json!({ "a": [[[[1, null]]]] })).is_ok());
+        let longest = format!("1{}", "a".repeat(63));
+        assert_eq!(patch(&json!({ &longest: 1 })), Err(vec![format!("attributes.{longest}")]));
+        assert!(patch(&json!({ "a": [[[[1, null]]]] })).is_ok_and(|patch| !patch.is_empty()));
+        assert!(patch(&json!({})).is_ok_and(|patch| patch.is_empty()));
         assert!(patch(&json!({ "Cost.centre_1-a": "<script>alert(1)</script>\u{7}" })).is_ok());
     }
 
