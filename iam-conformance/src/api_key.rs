@@ -86,7 +86,7 @@ pub async fn keys_are_read_back_in_order(store: Arc<dyn Store>) {
     assert_eq!(read(&world, &ApiKey { tenant_id: other.id, ..full }).await, None);
 }
 
-/// The keys of a tenant that expire within a time are found to the millisecond, whoever their user is: earliest expiry
+/// The keys of a tenant that expire within a time are found to the millisecond, those of every user: earliest expiry
 /// first, then by identifier, and only as many as asked for.
 pub async fn expiring_keys_are_found_by_their_expiry(store: Arc<dyn Store>) {
     let world = World::new(store);

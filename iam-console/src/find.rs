@@ -199,13 +199,9 @@ async fn by_words(iam: &Iam, caller: &Caller, frame: &Frame, text: &str) -> Resu
     let people = if_allowed(matching_users(iam, caller, text.to_owned(), MOST).await)?.unwrap_or_default();
     let held = if_allowed(roles::all(iam, caller).await)?.unwrap_or_default();
     let places = if_allowed(matching_organizations(iam, caller, text.to_owned(), MOST).await)?.unwrap_or_default();
-    let held = held
-        .iter()
-        .filter(|role| has_all(&format!("{} {}", role.name, text::of_service(role.description.as_str())), &words));
+    let held = held.iter().filter(|role| text::has_all(role.name.as_str(), role.description.as_str(), &words));
     let allowed = if_allowed(catalogue::all(iam, caller).await)?.unwrap_or_default();
-    let allowed = allowed
-        .iter()
-        .filter(|one| has_all(&format!("{} {}", one.name, text::of_service(one.description.as_str())), &words));
+    let allowed = allowed.iter().filter(|one| text::has_all(one.name.as_str(), one.description.as_str(), &words));
     let place = |found: &Named| Found::organization(base, found.id, &found.name, &found.slug);
     Ok(vec![
         Group { title: text::t("pages-of-console"), results: pages(frame, &words) },

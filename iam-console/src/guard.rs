@@ -21,7 +21,7 @@ use crate::problem::{Document, foreign_form, is_for_part, problem_of, refused};
 use crate::proofs::{ProofError, Proofs, take_step_up};
 use crate::query;
 use crate::resume::resume;
-use crate::session::{SignedIn, WithoutFactor, came_from, destination, needs_sign_in};
+use crate::session::{SignedIn, WithoutFactor, needs_sign_in, page_named};
 use crate::sign_in;
 use crate::state::Console;
 use crate::text;
@@ -122,7 +122,8 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
     form.check().map_err(|error| because(error.into()))?;
     let in_header = parts.headers.get("x-form-token").and_then(|value| value.to_str().ok());
     let form_token = in_header.unwrap_or_else(|| form.get(FORM_TOKEN)).to_owned();
-    let back = page_before(console, &parts, &form);
+    // A page that asks for a proof has its address in the form, because its own address may have no page.
+    let back = page_named(console, &parts, &form, BACK);
     form.remove(&[FORM_TOKEN, BACK]);
     let Some(session) = parts.extensions.get::<SessionCookie>() else {
         return Ok(CheckedForm { parts, form, signed_in: None, back });
@@ -145,12 +146,6 @@ async fn admit(console: &Console, request: Request) -> Result<CheckedForm, Box<R
         return Err(Box::new(asked.unwrap_or_else(Problem::into_response)));
     }
     Ok(CheckedForm { parts, form, signed_in, back })
-}
-
-/// Returns the page of the console that has sent a form. A page that asks for a proof has its address in the form,
-/// because its own address may have no page.
-fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
-    destination(console, &form.given(BACK).or_else(|| came_from(parts)).unwrap_or_default())
 }
 
 /// Shows a form that has no token of the session. The person sends it again, or does not.

@@ -331,7 +331,12 @@ pub(crate) fn came_from(parts: &Parts) -> Option<String> {
 /// Returns the page from which a small form of the frame comes. A page that answers a form names another one, because
 /// its own address may have no page.
 pub(crate) fn page_before(console: &Console, parts: &Parts, form: &Form) -> String {
-    destination(console, &form.given("before").or_else(|| came_from(parts)).unwrap_or_default())
+    page_named(console, parts, form, "before")
+}
+
+/// Returns the page of the console that a field of a form names, or else the one from which the form comes.
+pub(crate) fn page_named(console: &Console, parts: &Parts, form: &Form, field: &str) -> String {
+    destination(console, &form.given(field).or_else(|| came_from(parts)).unwrap_or_default())
 }
 
 /// Returns where a person goes after it has signed in: only to a page of the console.

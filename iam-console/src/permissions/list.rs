@@ -6,7 +6,6 @@ use iam_axum::Problem;
 use iam_core::page::Page;
 use iam_core::permission::{PERMISSIONS_CREATE, RegisteredPermission};
 use iam_core::search::SearchWord;
-use iam_core::text::folded;
 use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
@@ -52,8 +51,7 @@ async fn find(iam: &Iam, caller: &Caller, params: &Params) -> Result<Page<Regist
     SearchWord::check(Some(&params.search))?;
     let search = SearchWord::all(&params.search);
     let matches = |permission: &RegisteredPermission| {
-        let texts = [folded(permission.name.as_str()), folded(&text::of_service(permission.description.as_str()))];
-        search.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
+        text::has_all(permission.name.as_str(), permission.description.as_str(), &search)
     };
     let mut found: Vec<_> = catalogue::all(iam, caller).await?.into_iter().filter(matches).collect();
     // The names keep their order.

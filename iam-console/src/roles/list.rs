@@ -7,7 +7,6 @@ use iam_core::page::Page;
 use iam_core::permission::ROLES_CREATE;
 use iam_core::role::Role;
 use iam_core::search::SearchWord;
-use iam_core::text::folded;
 use iam_core::{Caller, Error, Iam};
 use serde::Deserialize;
 
@@ -59,10 +58,7 @@ async fn find(iam: &Iam, caller: &Caller, params: &Params) -> Result<Page<Role>,
     if search.is_empty() {
         return iam.roles().list(caller, request).await;
     }
-    let matches = |role: &Role| {
-        let texts = [folded(role.name.as_str()), folded(&text::of_service(role.description.as_str()))];
-        search.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
-    };
+    let matches = |role: &Role| text::has_all(role.name.as_str(), role.description.as_str(), &search);
     Ok(paging::page(super::all(iam, caller).await?.into_iter().filter(matches).collect(), request))
 }
 

@@ -24,7 +24,7 @@ use tokio::task_local;
 
 use self::patterns::Patterns;
 pub(crate) use self::sentences::*;
-pub(crate) use self::services::{about, is_foreign, of_service, said};
+pub(crate) use self::services::{about, has_all, is_foreign, of_service, said};
 
 const ENGLISH_FILE: &str = include_str!("../../locales/en.ftl");
 

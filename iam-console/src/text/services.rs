@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use askama::filters::HtmlSafe;
 use askama::filters::{Html, escape};
 use fluent_bundle::FluentValue;
+use iam_core::search::SearchWord;
+use iam_core::text::folded;
 
 use super::patterns::Patterns;
 use super::{ENGLISH_FILE, Language, t_with};
@@ -35,6 +37,12 @@ fn translated(text: &str) -> Option<String> {
 pub(crate) fn of_service(text: &str) -> String {
     let is_english = Language::current().tag == "en";
     if is_english { text.to_owned() } else { translated(text).unwrap_or_else(|| text.to_owned()) }
+}
+
+/// Whether a name and its description, in the language of the request, have all of these words together.
+pub(crate) fn has_all(name: &str, description: &str, words: &[SearchWord]) -> bool {
+    let texts = [folded(name), folded(&of_service(description))];
+    words.iter().all(|word| texts.iter().any(|text| word.is_in(text)))
 }
 
 /// Whether a page must say that a text is in English: it is no text of the console, and no file has it.

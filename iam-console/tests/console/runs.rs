@@ -370,7 +370,7 @@ async fn a_role_is_assigned_to_many_and_a_mistake_loses_nothing() {
     let preview = signed.send(&refused, &right).await;
     assert!(preview.body.contains("<h1>Make 1 assignment</h1>"), "{}", preview.body);
     assert!(preview.body.contains("The user already holds this role"), "{}", preview.body);
-    // Whoever goes back has all of them again.
+    // A person who goes back has all of them again.
     let again = signed.send(&preview, &[("again", "yes")]).await;
     assert_eq!(hidden(&again.body).iter().filter(|(name, _)| name == "selected").count(), 2, "{}", again.body);
     assert!(again.body.contains(r#"value="member""#), "{}", again.body);

@@ -353,7 +353,7 @@ impl World<'_> {
             return false;
         };
         // Trusted code passes every permission check, so its expectation contains the state after the operation. But it
-        // links nobody to itself, and has no attributes.
+        // links no user to itself, and has no attributes.
         let trusted = match operation {
             Operation::Link { .. } | Operation::ChangeOwn { .. } => context,
             _ => OperationContext { actor: Actor::System, ..context },
