@@ -137,12 +137,20 @@ fn every_query_finds_its_rows_by_an_index() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Runtime::new().unwrap();
-                let database = runtime.block_on(template.copy());
-                while let Some((name, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out)) {
-                        runtime.block_on(run(&database, *case));
+                runtime.block_on(async {
+                    let database = template.copy().await;
+                    let store = explained::store(&database).await;
+                    let mut connection = PgConnection::connect(database.url()).await.unwrap();
+                    while let Some((name, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out)) {
+                            case(Arc::new(store.clone()) as Arc<dyn Store>).await;
+                            // Every case makes the same tenants.
+                            connection.execute(include_str!("emptied.sql")).await.unwrap();
+                        }
                     }
-                }
+                    connection.close().await.unwrap();
+                    store.close().await;
+                });
             });
         }
     });
@@ -157,16 +165,6 @@ fn every_query_finds_its_rows_by_an_index() {
     });
     let wrong: BTreeSet<String> = explained.iter().flat_map(unconditioned).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// Runs a case and removes the rows that it leaves: every case makes the same tenants.
-async fn run(database: &TestDatabase, case: Case) {
-    let store = explained::store(database).await;
-    case(Arc::new(store.clone()) as Arc<dyn Store>).await;
-    store.close().await;
-    let mut connection = PgConnection::connect(database.url()).await.unwrap();
-    connection.execute(include_str!("emptied.sql")).await.unwrap();
-    connection.close().await.unwrap();
 }
 
 /// Returns the scans of a statement that read a growing table without an index condition.
