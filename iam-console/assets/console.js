@@ -171,6 +171,23 @@ function offerPalette() {
   window.addEventListener("pagehide", () => palette.close());
 }
 
+/** Closes the menu of the account when the person goes on elsewhere, because it covers links, and by the key Escape. */
+function closeAccountMenu() {
+  const menu = document.querySelector("details.me");
+  if (!(menu instanceof HTMLDetailsElement)) return;
+  /** @param {EventTarget | null} place */
+  const leaveFor = (place) => {
+    if (place instanceof Node && !menu.contains(place)) menu.open = false;
+  };
+  document.addEventListener("click", (event) => leaveFor(event.target));
+  menu.addEventListener("focusout", (event) => leaveFor(event.relatedTarget));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+}
+
 /** Sends a form once, although the person presses twice. A page that is shown again sends it again. */
 function sendOnce() {
   /** @type {Set<HTMLFormElement>} */
@@ -254,6 +271,7 @@ sayTypedMoments();
 offerPasswords();
 offerCopies();
 offerPalette();
+closeAccountMenu();
 focusMistake(document);
 // What is wrong with a request says nothing about the next one.
 document.addEventListener("htmx:beforeRequest", () => document.getElementById("notice")?.replaceChildren());

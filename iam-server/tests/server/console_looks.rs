@@ -56,6 +56,32 @@ fn a_narrow_window_folds_the_menu_and_the_filters() {
 }
 
 #[test]
+fn the_menu_of_the_account_opens_inside_of_the_window() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/users");
+    browser.text_of("//h1[text()='Users']");
+    let summary = "//details[@class='me']/summary";
+    let is_inside = "
+        const box = document.querySelector('.me > div').getBoundingClientRect();
+        return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;";
+    let is_open = "return document.querySelector('.me').open";
+    for width in [1_600, 1_280, 360] {
+        browser.emulate(width, "light");
+        browser.click(summary);
+        assert_eq!(browser.run(is_inside), true, "{width}");
+        // Escape.
+        browser.type_into(summary, "\u{e00c}");
+        assert_eq!(browser.run(is_open), false, "{width}");
+    }
+    browser.click(summary);
+    browser.click("//h1[text()='Users']");
+    assert_eq!(browser.run(is_open), false);
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
+
+#[test]
 fn a_password_can_be_seen_and_the_first_mistake_gets_the_focus() {
     let store = Store::sqlite();
     let server = store.serve();
