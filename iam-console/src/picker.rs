@@ -38,26 +38,26 @@ pub(crate) fn routes() -> Router<Console> {
 
 /// Makes a field one in which a person chooses a user.
 pub(crate) fn of_user(console: &Console, field: Field) -> Field {
-    offering(console, "users", field.with_hint(text::t("pick-user")))
+    offering(console, "users", text::t("part-of-name-or-email"), field.with_hint(text::t("pick-user")))
 }
 
 /// Makes a field one in which a person chooses an organization.
 pub(crate) fn of_organization(console: &Console, field: Field) -> Field {
-    offering(console, "organizations", field)
+    offering(console, "organizations", text::t("part-of-name"), field)
 }
 
 /// Makes a field one in which a person chooses a role.
 pub(crate) fn of_role(console: &Console, field: Field) -> Field {
-    offering(console, "roles", field)
+    offering(console, "roles", text::t("part-of-name"), field)
 }
 
 /// Makes a field one in which a person chooses a service account.
 pub(crate) fn of_service_account(console: &Console, field: Field) -> Field {
-    offering(console, "service-accounts", field)
+    offering(console, "service-accounts", text::t("part-of-name"), field)
 }
 
-fn offering(console: &Console, kind: &str, field: Field) -> Field {
-    Field { offered_at: format!("{}/pick/{kind}", console.base()), ..field }
+fn offering(console: &Console, kind: &str, placeholder: &'static str, field: Field) -> Field {
+    Field { offered_at: format!("{}/pick/{kind}", console.base()), placeholder, ..field }
 }
 
 /// Returns the field for an organization, or for the whole tenant if it is empty.
@@ -69,7 +69,8 @@ pub(crate) async fn of_place(
 ) -> Result<Field, Error> {
     let field = Field::text("organization", text::t("organization")).optional();
     let shown = shown_organization(&console.iam, caller, text).await?;
-    Ok(of_organization(console, field.with_hint(text::t("organization-or-tenant")).filled(&shown).with_errors(errors)))
+    let field = field.with_hint(text::t("organization-or-tenant")).filled(&shown).with_errors(errors);
+    Ok(Field { placeholder: text::t("empty-whole-tenant"), ..of_organization(console, field) })
 }
 
 /// The typed text: the only value of the query, under the name of its field.

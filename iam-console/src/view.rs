@@ -264,6 +264,8 @@ pub(crate) struct Field {
     pub(crate) kind: &'static str,
     pub(crate) autocomplete: &'static str,
     pub(crate) hint: String,
+    /// Says in an empty field what belongs there; empty if the label is enough.
+    pub(crate) placeholder: &'static str,
     /// Where the browser asks for matches of the typed text; empty if it offers nothing. See [`crate::picker`].
     pub(crate) offered_at: String,
     pub(crate) is_required: bool,
