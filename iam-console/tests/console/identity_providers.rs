@@ -192,6 +192,11 @@ async fn one_more_role_changes_nothing_yet() {
         assert_eq!(answer.status, StatusCode::OK);
         assert!(answer.body.contains(r#"id="role-1""#) && !answer.body.contains(r#"id="role-2""#), "{}", answer.body);
         assert!(answer.body.contains(r#"value="Kept""#) && answer.body.contains(r#"value="MEMBER""#));
+        // The key Enter presses the first button of the form. It must not add a role.
+        let (_, fields) = answer.body.split_once("<main").unwrap();
+        let first = fields.split("<button").nth(1).unwrap();
+        assert!(first.starts_with(" hidden></button>"), "{fields}");
+        assert!(fields.contains("Show secret") && !fields.contains("Show password"), "{fields}");
     }
     assert_eq!(signed.stored().await, before);
 }

@@ -42,6 +42,9 @@ async fn a_person_is_invited_with_roles_in_an_organization_until_a_day() {
     assert_eq!((more.status, more.hidden("roles")), (StatusCode::OK, "2".to_owned()));
     assert!(more.body.contains(r#"value="MEMBER""#) && more.body.contains(r#"name="role-1""#), "{}", more.body);
     assert!(all(&app, &ada).await.is_empty());
+    // The key Enter presses the first button of the form. It must not add a role.
+    let (_, shown) = more.body.split_once("<main").unwrap();
+    assert!(shown.split("<button").nth(1).unwrap().starts_with(" hidden></button>"), "{shown}");
 
     let fields = [
         ("email", "grace@example.com"),
