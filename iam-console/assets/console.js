@@ -235,6 +235,24 @@ function countSelected() {
   say();
 }
 
+/** Says how many boxes of each group are chosen. */
+function countChosen() {
+  for (const element of document.querySelectorAll("[data-count]")) {
+    const said = /** @type {HTMLElement} */ (element);
+    const group = said.closest("[data-group]");
+    if (!group) continue;
+    const say = () => {
+      const boxes = [...group.querySelectorAll("input")];
+      const chosen = boxes.filter((box) => box.checked).length;
+      const text = (said.dataset.count ?? "").replace("{chosen}", `${chosen}`);
+      said.textContent = text.replace("{all}", `${boxes.length}`);
+    };
+    group.addEventListener("change", say);
+    // A browser may show the page again with the boxes as they were.
+    window.addEventListener("pageshow", say);
+  }
+}
+
 /** Hides the permissions of a form that do not have all typed words. Those that are chosen stay. */
 function filterPermissions() {
   const place = document.querySelector("[data-filters]");
@@ -243,7 +261,9 @@ function filterPermissions() {
   if (!(place instanceof HTMLElement && field && all)) return;
   const show = () => {
     const words = field.value.toLowerCase().split(/\s+/);
-    for (const group of all.querySelectorAll("fieldset")) {
+    const isFiltered = field.value.trim() !== "";
+    for (const element of all.querySelectorAll("[data-group]")) {
+      const group = /** @type {HTMLElement} */ (element);
       const choices = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("label.choice")]);
       for (const choice of choices) {
         const text = choice.textContent?.toLowerCase() ?? "";
@@ -251,6 +271,8 @@ function filterPermissions() {
         choice.hidden = !isChosen && !words.every((word) => text.includes(word));
       }
       group.hidden = choices.every((choice) => choice.hidden);
+      const hasChosen = choices.some((choice) => choice.querySelector("input")?.checked);
+      if (group instanceof HTMLDetailsElement) group.open = isFiltered || hasChosen;
     }
   };
   field.addEventListener("input", show);
@@ -264,6 +286,7 @@ function filterPermissions() {
 
 sendOnce();
 countSelected();
+countChosen();
 filterPermissions();
 showLocalTimes(document);
 showZone();

@@ -33,6 +33,13 @@ pub(crate) struct Group {
     pub(crate) choices: Vec<Choice>,
 }
 
+impl Group {
+    /// How many of the choices are chosen.
+    pub(crate) fn chosen(&self) -> usize {
+        self.choices.iter().filter(|choice| choice.is_chosen).count()
+    }
+}
+
 impl Catalogue {
     /// Reads the catalogue. A caller that may not read it gets the built-in permissions.
     pub(crate) async fn read(iam: &Iam, caller: &Caller) -> Result<Self, Error> {

@@ -10,7 +10,7 @@ pub(crate) const KEPT: &str = "kept";
 pub(crate) const ATTRIBUTE: &str = "attributes.";
 
 /// The fields that a form can have several times, see [`Form::all`].
-const LISTS: [&str; 5] = ["domainIds", "leftOut", "permission", "roleIds", "selected"];
+const LISTS: [&str; 6] = ["domainIds", "leftOut", "permission", "roleIds", "selected", "types"];
 
 /// The fields that some form of the console has.
 const KNOWN: [&str; 108] = [

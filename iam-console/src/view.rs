@@ -206,7 +206,8 @@ impl fmt::Display for Breakable {
 /// The characters of a name that have room in a column of a list.
 const SHORT: usize = 17;
 
-/// Returns a name or an e-mail. A long one can be broken after each of `_ @ . -`, and so is not broken inside a word.
+/// Returns a name or an e-mail. A long one can be broken after each of `_ @ . -`, and so is not broken inside a word. A
+/// permission can be broken after its resource.
 pub(crate) fn breakable(text: &str) -> Breakable {
     let is_long = text.chars().count() > SHORT;
     let mut html = String::with_capacity(text.len());
@@ -219,7 +220,7 @@ pub(crate) fn breakable(text: &str) -> Breakable {
             '\'' => html.push_str("&#39;"),
             character => html.push(character),
         }
-        if is_long && matches!(character, '_' | '@' | '.' | '-') {
+        if character == ':' || is_long && matches!(character, '_' | '@' | '.' | '-') {
             html.push_str("<wbr>");
         }
     }
@@ -375,6 +376,7 @@ mod tests {
     fn a_long_name_breaks_between_its_words_and_is_escaped() {
         assert_eq!(breakable("grace@example.com").to_string(), "grace@example.com");
         assert_eq!(breakable("ORGANIZATION_ADMIN").to_string(), "ORGANIZATION_<wbr>ADMIN");
+        assert_eq!(breakable("users:read").to_string(), "users:<wbr>read");
         let escaped = "&#60;b&#62;&#38;&#34;&#39;-<wbr>@<wbr>.<wbr>abcdefghij";
         assert_eq!(breakable("<b>&\"'-@.abcdefghij").to_string(), escaped);
     }

@@ -4,9 +4,12 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access::Holder;
+use iam_core::assignment::AssignmentFilter;
 use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest};
-use iam_core::{Caller, Error, FieldError, RoleId};
+use iam_core::page::{MAX_LIMIT, Page, PageRequest};
+use iam_core::permission::Permission;
+use iam_core::role::{Role, RoleScope};
+use iam_core::{Caller, Error, FieldError, Iam, RoleId};
 use serde::Deserialize;
 
 use crate::access::{Reason, Tabs, meaning_of, permission, places};
@@ -68,9 +71,9 @@ struct Answer {
     place: String,
     at: Option<Timestamp>,
     holders: Vec<(Person, Vec<Reason>)>,
-    /// The roles with the permission: their holders in single organizations are not among the holders of the whole
-    /// tenant. Empty for a question about one organization or about the past.
-    roles: Vec<(RoleId, String)>,
+    /// The roles with the permission that are held in single organizations: these holders are not among those of the
+    /// whole tenant. `None` for a question about one organization or about another moment, and if the roles are hidden.
+    below: Option<Vec<(RoleId, String)>>,
     pages: Pages,
 }
 
@@ -87,14 +90,9 @@ impl Answer {
         let (name, meaning) = (permission.as_str().to_owned(), meaning_of(described, &permission));
         let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
         let at = typed("at", &params.at)?;
-        let roles = if organization.is_none() && at.is_none() {
-            if_allowed(roles::all(iam, caller).await)?.unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        let roles = roles.into_iter().filter(|role| role.permissions.allows(&permission));
-        let roles: Vec<_> = roles.map(|role| (role.id, role.name.to_string())).collect();
-        let found: Page<Holder> = iam.access().who(caller, permission, organization, at, request).await?;
+        let found: Page<Holder> = iam.access().who(caller, permission.clone(), organization, at, request).await?;
+        let below =
+            if organization.is_none() && at.is_none() { roles_below(iam, caller, &permission).await? } else { None };
         let places = places(found.items.iter().flat_map(|holder| &holder.grants));
         let names = Names::read(iam, caller, [], places.into_iter().chain(organization)).await?;
         let place = organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id));
@@ -109,8 +107,37 @@ impl Answer {
             let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
             (Person::of(base, &holder.user), reasons)
         });
-        Ok(Self { summary, permission: name, meaning, place, at, holders: holders.collect(), roles, pages })
+        Ok(Self { summary, permission: name, meaning, place, at, holders: holders.collect(), below, pages })
     }
+}
+
+/// Of how many roles the assignments are read. Of the other ones, a page says no more than that they can be held.
+const MOST_ROLES: usize = 20;
+
+/// Returns the roles with the permission that users hold in single organizations. `None` if the caller may not see the
+/// roles.
+async fn roles_below(
+    iam: &Iam,
+    caller: &Caller,
+    permission: &Permission,
+) -> Result<Option<Vec<(RoleId, String)>>, Error> {
+    let Some(all) = if_allowed(roles::all(iam, caller).await)? else { return Ok(None) };
+    let is_meant = |role: &Role| role.scope != RoleScope::Tenant && role.permissions.allows(permission);
+    let meant: Vec<Role> = all.into_iter().filter(is_meant).collect();
+    let mut found = Vec::new();
+    for (number, role) in meant.into_iter().enumerate() {
+        if number >= MOST_ROLES || is_held_below(iam, caller, role.id).await? {
+            found.push((role.id, role.name.to_string()));
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Whether users hold the role in single organizations, or can: of many assignments, only the newest are read.
+async fn is_held_below(iam: &Iam, caller: &Caller, role: RoleId) -> Result<bool, Error> {
+    let filter = AssignmentFilter { role: Some(role), ..AssignmentFilter::default() };
+    let held = iam.assignments().list(caller, &filter, PageRequest::new(1, MAX_LIMIT)?).await?;
+    Ok(held.has_next() || held.items.iter().any(|held| held.assignment.organization_id.is_some()))
 }
 
 async fn page_of(

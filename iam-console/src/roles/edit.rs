@@ -29,15 +29,28 @@ const SCOPES: [RoleScope; 3] = [RoleScope::Any, RoleScope::Tenant, RoleScope::Or
 struct EditPage {
     frame: Frame,
     /// `None` for a new role.
-    role: Option<RoleId>,
-    /// The version that the person has seen. Empty for a new role.
-    version: String,
+    edited: Option<Edited>,
     error: String,
     name: Field,
     description: Field,
     scope: Field,
     groups: Vec<Group>,
     permissions_error: String,
+}
+
+/// The role that is changed.
+struct Edited {
+    id: RoleId,
+    /// Its present name.
+    stored_name: String,
+    /// The version that the person has seen.
+    version: String,
+}
+
+impl Edited {
+    fn of(role: &Role, version: String) -> Self {
+        Self { id: role.id, stored_name: role.name.to_string(), version }
+    }
 }
 
 /// The first values of the form, or the typed ones.
@@ -92,7 +105,7 @@ impl Values {
 async fn page_of(
     console: &Console,
     signed_in: &SignedIn,
-    role: Option<(RoleId, String)>,
+    edited: Option<Edited>,
     values: Values,
     errors: &[FieldError],
 ) -> Result<EditPage, Problem> {
@@ -102,13 +115,11 @@ async fn page_of(
         Some(text::about(name, &error.message))
     };
     let permissions_error: Vec<String> = errors.iter().filter_map(named).collect();
-    let (role, version) = role.map_or((None, String::new()), |(id, version)| (Some(id), version));
     let name = Field::text("name", text::t("name")).with_hint(text::t("role-name-hint"));
     let description = Field::text("description", text::t("description")).optional();
     Ok(EditPage {
         frame: signed_in.frame(console).await?,
-        role,
-        version,
+        edited,
         error: String::new(),
         name: name.filled(&values.name).with_errors(errors),
         description: description.filled(&values.description).with_errors(errors),
@@ -177,8 +188,8 @@ pub(super) async fn show(
     if role.system {
         return Ok(Redirect::to(&format!("{}/roles/{id}", console.base())).into_response());
     }
-    let shown = Some((id, role.version.to_string()));
-    page(StatusCode::OK, &page_of(&console, &signed_in, shown, Values::of(&role).with(permission), &[]).await?)
+    let edited = Some(Edited::of(&role, role.version.to_string()));
+    page(StatusCode::OK, &page_of(&console, &signed_in, edited, Values::of(&role).with(permission), &[]).await?)
 }
 
 pub(super) async fn update(
@@ -191,7 +202,8 @@ pub(super) async fn update(
     let before = console.iam.roles().get(caller, id).await?;
     let (typed, seen) = (Values::typed(&form), form.get("version").to_owned());
     if confirm::goes_back(&form) {
-        return page(StatusCode::OK, &page_of(&console, &signed_in, Some((id, seen)), typed, &[]).await?);
+        let edited = Some(Edited::of(&before, seen));
+        return page(StatusCode::OK, &page_of(&console, &signed_in, edited, typed, &[]).await?);
     }
     // No user gains or loses a right by another name.
     let is_harmless = Values::of(&before).permissions == typed.permissions;
@@ -225,18 +237,18 @@ pub(super) async fn update(
             };
             confirm::ask(&console, &signed_in, form, pending, preview).await
         }
-        Err(error) => refuse(&console, &signed_in, Some((id, seen)), typed, error).await,
+        Err(error) => refuse(&console, &signed_in, Some(Edited::of(&before, seen)), typed, error).await,
     }
 }
 
 async fn refuse(
     console: &Console,
     signed_in: &SignedIn,
-    role: Option<(RoleId, String)>,
+    edited: Option<Edited>,
     typed: Values,
     error: Error,
 ) -> Result<Response, Problem> {
-    let shown = page_of(console, signed_in, role, typed, &at_fields(&error)).await?;
+    let shown = page_of(console, signed_in, edited, typed, &at_fields(&error)).await?;
     let text = text_above(&error);
     refused_in_place(error, |_| EditPage { error: text, ..shown })
 }

@@ -576,6 +576,15 @@ pub(crate) fn title_of(resource: &str) -> String {
     (first + letters.as_str()).replace('-', " ")
 }
 
+/// How many of some choices are chosen, such as `2 of 5`.
+pub(crate) fn chosen_of(chosen: usize, all: usize) -> String {
+    t_with("chosen-of", [("chosen", chosen.into()), ("all", all.into())])
+}
+
+pub(crate) fn edit_role(name: &str) -> String {
+    t_with("edit-role", [("name", name.into())])
+}
+
 pub(crate) fn change_role(name: &str) -> String {
     t_with("change-role", [("name", name.into())])
 }

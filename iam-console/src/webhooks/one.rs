@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;
@@ -18,7 +20,7 @@ use crate::state::Console;
 use crate::text;
 use crate::time::Time;
 use crate::view::{Field, Frame, page};
-use crate::webhooks::{Fields, secret, typed_format, typed_types};
+use crate::webhooks::{Failure, Fields, secret, typed_format, typed_types, types_of};
 
 /// How many deliveries a page shows.
 const LIMIT: usize = 25;
@@ -30,6 +32,8 @@ struct WebhookPage {
     notice: String,
     error: String,
     webhook: Webhook,
+    /// `None` if the last attempt was accepted.
+    failure: Option<Failure>,
     /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
     fields: Fields,
@@ -79,7 +83,9 @@ async fn page_of(
     (form, errors): (Option<&Form>, &[FieldError]),
     params: usize,
 ) -> Result<WebhookPage, Problem> {
-    let deliveries = console.iam.webhooks().deliveries(&signed_in.caller, webhook.id).await?;
+    let (webhooks, caller) = (console.iam.webhooks(), &signed_in.caller);
+    let deliveries = webhooks.deliveries(caller, webhook.id).await?;
+    let is_failing = webhooks.failing(caller).await?.iter().any(|failing| failing.id == webhook.id);
     Ok(WebhookPage {
         frame: signed_in.frame(console).await?,
         notice: String::new(),
@@ -88,6 +94,7 @@ async fn page_of(
         fields: Fields::of(console, signed_in, Some(&webhook), (form, errors)),
         from_sequence: Field { kind: "number", ..Field::text("fromSequence", text::t("from-sequence")) }
             .with_hint(text::t("from-sequence-hint")),
+        failure: is_failing.then(|| Failure::of(&webhook, &deliveries)),
         deliveries: Deliveries::of(deliveries, params),
         webhook,
     })
@@ -116,12 +123,13 @@ pub(super) async fn update(
 ) -> Result<Response, Problem> {
     let webhook = find(&console, &signed_in, id).await?;
     // Only what differs: a call that names the address or the types needs more rights.
-    let stored: Vec<String> = webhook.types.iter().map(ToString::to_string).collect();
+    let stored: BTreeSet<String> = types_of(&webhook).into_iter().collect();
+    let is_new = |types: &Vec<String>| types.iter().cloned().collect::<BTreeSet<_>>() != stored;
     let result = match typed_format(&form) {
         Ok(format) => {
             let patch = WebhookPatch {
                 url: Some(form.get("url").trim().to_owned()).filter(|url| url != webhook.url.as_str()),
-                types: Some(typed_types(&form)).filter(|types| *types != stored),
+                types: Some(typed_types(&form)).filter(is_new),
                 format,
                 description: Some(form.get("description").to_owned()),
                 enabled: Some(form.has("enabled")),

@@ -402,8 +402,16 @@ async fn the_holders_in_single_organizations_are_found_by_their_roles() {
     let Signed { app, cookie, .. } = &signed;
     let member = signed.role("MEMBER").await;
     let link = format!(r#"<a href="/console/assignments?role={member}">MEMBER</a>"#);
-    let everywhere = app.get("/console/access/who?permission=users:read", cookie).await.body;
-    assert!(everywhere.contains(&link) && everywhere.contains("Other users may do it in single organizations"));
+    let question = "/console/access/who?permission=users:read";
+    // Whoever holds the role in the whole tenant is in the answer already.
+    signed.assign("MEMBER", None).await;
+    let alone = app.get(question, cookie).await.body;
+    assert!(alone.contains("No other user may do it in a single organization.") && !alone.contains(&link), "{alone}");
+    let held = signed.held().await.remove(0);
+    app.iam.assignments().delete(&signed.ada, held.id).await.unwrap();
+    signed.assign("MEMBER", Some(signed.north.id)).await;
+    let everywhere = app.get(question, cookie).await.body;
+    assert!(everywhere.contains(&link) && everywhere.contains("in a single organization may do it there"));
     let nowhere = app.get("/console/access/who?permission=webhooks:read", cookie).await.body;
     assert!(!nowhere.contains(&link), "{nowhere}");
     assert!(everywhere.contains("1 user in the whole tenant"), "{everywhere}");

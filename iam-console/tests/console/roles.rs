@@ -141,7 +141,13 @@ async fn a_role_is_created_and_a_mistake_loses_nothing_that_was_typed() {
 async fn an_edit_shows_who_gains_and_loses_before_it_is_saved() {
     let signed = signed().await;
     signed.holder("grace@example.com").await;
-    let version = signed.app.get(&signed.path("/edit"), &signed.cookie).await.hidden("version");
+    let shown = signed.app.get(&signed.path("/edit"), &signed.cookie).await;
+    // Only the group with a chosen permission is open.
+    assert!(shown.body.contains("<h1>Edit RECEPTION</h1>"), "{}", shown.body);
+    let group = shown.body.split("<details class=\"group\"").find(|group| group.contains(">Users <")).unwrap();
+    assert!(group.contains(" open>") && group.contains(">1 of "), "{group}");
+    assert_eq!(shown.body.matches("data-group open>").count(), 1, "{}", shown.body);
+    let version = shown.hidden("version");
     let fields = [
         ("name", "RECEPTION"),
         ("description", "Sees roles"),
@@ -317,15 +323,15 @@ async fn roles_stand_side_by_side_with_what_each_permits() {
     let path = format!("/console/roles/matrix?roles={},{}", role.id, whole.id);
     let both = app.get(&path, cookie).await.body;
     let row = |name: &str| {
-        let named = format!(r#"<code class="hint">{name}</code>"#);
+        let named = format!(r#"<code class="hint">{}</code>"#, name.replace(':', ":<wbr>"));
         both.split("<tr>").find(|row| row.contains(&named)).map(str::to_owned).unwrap_or_default()
     };
     let cells = |name: &str| -> Vec<String> { row(name).split("<td ").skip(1).map(str::to_owned).collect() };
     let [reception, whole_cell] = cells("users:read").try_into().unwrap();
-    assert!(reception.contains(r#"data-label="RECEPTION""#) && reception.contains("</span> Yes</span>"), "{both}");
-    assert!(whole_cell.contains("Yes, by <code>users:*</code>"), "{both}");
+    assert!(reception.contains(r#"data-label="RECEPTION""#) && reception.contains("> Yes</span>"), "{both}");
+    assert!(whole_cell.contains("> Yes, by users:*</span>"), "{both}");
     let [reception, whole_cell] = cells("users:*").try_into().unwrap();
-    assert!(reception.contains("> No</span>") && whole_cell.contains("</span> Yes</span>"), "{both}");
+    assert!(reception.contains("> No</span>") && whole_cell.contains("> Yes</span>"), "{both}");
     assert!(row("roles:read").matches("> No</span>").count() == 2 && row("roles:*").is_empty(), "{both}");
     // Without a choice, there are the first ones, and another role is added by its name.
     let first = app.get("/console/roles/matrix", cookie).await.body;
@@ -374,9 +380,9 @@ async fn the_differences_of_two_roles_are_counted_and_named() {
     assert_eq!(app.get("/console/roles/matrix?left=reception&right=DOOR", cookie).await.location(), path);
     let all = app.get(&path, cookie).await.body;
     assert!(all.contains("1 difference<") && all.matches("Only in DOOR").count() == 1, "{all}");
-    assert!(all.matches(r#"class="differs""#).count() == 1 && all.contains(">users:read</code>"), "{all}");
+    assert!(all.matches(r#"class="differs""#).count() == 1 && all.contains(">users:<wbr>read</code>"), "{all}");
     let only = app.get(&format!("{path}&only=1"), cookie).await.body;
-    assert!(only.contains("Only in DOOR") && !only.contains(">users:read</code>"), "{only}");
+    assert!(only.contains("Only in DOOR") && !only.contains(">users:<wbr>read</code>"), "{only}");
     let same = app.get(&format!("/console/roles/matrix?left={}&right={}", role.id, role.id), cookie).await.body;
     assert!(same.contains("No differences") && !same.contains("differs"), "{same}");
     let unknown = app.get("/console/roles/matrix?left=nothing&right=DOOR", cookie).await;

@@ -107,11 +107,22 @@ async fn a_new_webhook_shows_its_secret_once_and_a_mistake_loses_nothing_that_wa
     let answer = app.post_signed(path, &cookie, &bad).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(answer.body.contains(r#"value="http://10.0.0.1/x""#) && answer.body.contains("url-error"));
-    assert!(answer.body.contains("USER.CREATE\nuser</textarea>") && answer.body.contains("user must be a resource"));
-    assert!(!answer.body.contains("<b>CRM") && !answer.body.contains(" checked"), "{}", answer.body);
+    assert!(answer.body.contains("\nuser</textarea>") && answer.body.contains("user must be a resource"));
+    assert!(
+        answer.body.contains(r#"value="USER.CREATE" checked"#) && answer.body.contains(">1 of "),
+        "{}",
+        answer.body
+    );
+    assert!(!answer.body.contains("<b>CRM") && answer.body.matches(" checked").count() == 1, "{}", answer.body);
 
-    let good =
-        [("url", URL), ("types", "USER.CREATE, ROLE.*"), ("format", "ocsf"), ("description", "CRM"), ("enabled", "1")];
+    let good = [
+        ("url", URL),
+        ("types", "USER.CREATE"),
+        ("types", "ROLE.*"),
+        ("format", "ocsf"),
+        ("description", "CRM"),
+        ("enabled", "1"),
+    ];
     let wrong = good.map(|(name, value)| (name, if name == "format" { "xml" } else { value }));
     let answer = app.post_signed(path, &cookie, &wrong).await;
     assert!(answer.body.contains("How it writes events must be chosen."), "{}", answer.body);
@@ -311,4 +322,11 @@ async fn the_overview_shows_a_webhook_that_fails() {
     app.person_with(ada, "grace@example.com", &["users:read"]).await;
     let grace = app.sign_in("grace@example.com").await;
     assert!(!app.get("/console", &grace).await.body.contains("hand-webhooks"));
+    // So do the list and the page of the webhook.
+    for path in ["/console/webhooks", &*signed.path("")] {
+        let body = app.get(path, cookie).await.body;
+        assert!(body.contains(r#"<span class="status FAILED">Failing</span>"#), "{path}: {body}");
+        assert!(body.contains("Last answer: 500 · ") && body.contains(" · next attempt: <time"), "{path}: {body}");
+        assert!(body.contains(" · last accepted: <time") && !body.contains(">On</span>"), "{path}: {body}");
+    }
 }
