@@ -11,26 +11,44 @@ const shown = document.getElementById("zoom");
 
 if (frame && drawing && shown) {
   const steps = (frame.dataset.steps ?? "").split(" ").map(Number);
-  let at = steps.indexOf(Number(frame.dataset.step));
+  const { width, height } = drawing.viewBox.baseVal;
+
+  /** Returns the zoom in per cent. That of a drawing that fits is often none of the steps. */
+  const present = () => {
+    const box = drawing.getBoundingClientRect();
+    return Math.round(100 * Math.min(box.width / width, box.height / height));
+  };
+  const show = () => {
+    shown.textContent = `${present()} %`;
+  };
 
   /**
-   * Goes some steps further, and keeps the middle of what is seen where it is.
-   * @param {number} by
+   * Draws in another size, and keeps the middle of what is seen where it is.
+   * @param {number} percent the size, or 0 for one that fits
    */
-  const zoom = (by) => {
-    const [before, after] = [steps[at], steps[at + by]];
-    if (before === undefined || after === undefined) {
-      return;
-    }
-    at += by;
-    const { width, height } = drawing.viewBox.baseVal;
+  const draw = (percent) => {
+    const before = present();
     const { clientWidth, clientHeight, scrollLeft, scrollTop } = frame;
-    drawing.setAttribute("width", String((width * after) / 100));
-    drawing.setAttribute("height", String((height * after) / 100));
+    frame.classList.toggle("fit", percent === 0);
+    drawing.setAttribute("width", String((width * (percent || 100)) / 100));
+    drawing.setAttribute("height", String((height * (percent || 100)) / 100));
+    const after = present();
     const moved = (/** @type {number} */ start, /** @type {number} */ size) =>
       ((start + size / 2) * after) / before - size / 2;
     frame.scrollTo(moved(scrollLeft, clientWidth), moved(scrollTop, clientHeight));
-    shown.textContent = `${after} %`;
+    show();
+  };
+
+  /**
+   * Goes to the next larger step, to the next smaller one, or to a size that fits.
+   * @param {number} by
+   */
+  const zoom = (by) => {
+    const at = present();
+    const next = by > 0 ? steps.find((step) => step > at) : steps.filter((step) => step < at).pop();
+    if (by === 0 || next !== undefined) {
+      draw(by === 0 ? 0 : (next ?? 0));
+    }
   };
 
   document.addEventListener("click", (event) => {
@@ -47,5 +65,7 @@ if (frame && drawing && shown) {
       zoom(by);
     }
   });
+  window.addEventListener("resize", show);
+  show();
   document.getElementById("map-keys")?.removeAttribute("hidden");
 }

@@ -620,16 +620,16 @@ eligibility-created = Das Anfragerecht ist angelegt.
 eligibility-removed = Das Anfragerecht ist entfernt. Bereits begonnener Zugriff läuft weiter.
 eligibility-changed-meanwhile = Das Anfragerecht wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts geändert. Öffnen Sie zuerst die Seite erneut.
 who-may-ask = Wer anfragen darf
-who-may-ask-hint = Wählen Sie eines von beiden. Bei einer Rolle dürfen deren Inhaber anfragen, die sie in diesem Geltungsbereich oder darüber haben. Beispiel: Bei einem Anfragerecht für den gesamten Mandanten kann ein Benutzer nicht anfragen, der die Rolle nur in einer Organisation hat.
+who-may-ask-hint = Anfragen dürfen die Inhaber, die sie in diesem Geltungsbereich oder darüber haben. Beispiel: Bei einem Anfragerecht für den gesamten Mandanten kann ein Benutzer nicht anfragen, der die Rolle nur in einer Organisation hat.
+eligible-user = Ein Benutzer
+eligible-holders = Inhaber einer Rolle
 held-role = Inhaber der Rolle
-eligible-missing = muss ausgewählt werden, oder aber eine Rolle, deren Inhaber anfragen dürfen
 can-ask-now = Können jetzt anfragen
 can-decide-now = Können jetzt entscheiden
 deciders-verify = Nachrichten an Personen mit unbestätigter E-Mail-Adresse können bis zu einer Stunde später ankommen.
 eligibility-has-ended = Dieses Anfragerecht ist beendet: Kein Benutzer kann es mehr nutzen.
 user-cannot-ask = Der Benutzer kann derzeit nicht anfragen, da sein Konto nicht aktiv ist.
 too-few-decide = Zurzeit können zu wenige Benutzer entscheiden; deshalb kann keine Anfrage ihre Genehmigungen erhalten. Kein Benutzer entscheidet über seine eigene Anfrage.
-eligible-twice = muss leer sein, wenn ein Benutzer ausgewählt ist
 asked-role = Zu beantragende Rolle
 longest = Höchstdauer
 approver-role = Rolle der Entscheidenden
@@ -806,7 +806,7 @@ not-deleted = Nicht gelöscht
 no-organizations = Es gibt keine Organisationen. Das sind Teile des Mandanten, in denen Rollen gelten können, zum Beispiel Filialen oder Teams.
 no-organization-matches = Keine passende Organisation.
 show-the-tree = Baum anzeigen
-tree-hint = Klicken Sie auf eine Zeile mit Dreieck, um die Organisationen darunter ein- oder auszublenden. „Details“ führt zur Seite einer Organisation. Um eine Organisation zu verschieben, ziehen Sie sie auf eine andere, oder nutzen Sie „Verschieben“ auf ihrer Seite.
+tree-hint = Um eine Organisation zu verschieben, ziehen Sie sie auf eine andere.
 what-is-below = Was darunter liegt
 nothing-below = Darunter liegt keine Organisation.
 more = Mehr
@@ -845,6 +845,7 @@ map-keys = Mit + oder - vergrößern oder verkleinern Sie die Karte.
 show-as-list = Als Liste anzeigen
 zoom-in = Vergrößern
 zoom-out = Verkleinern
+zoom-fit = Einpassen
 
 ## The overview: what it shows of the tenant, of its sign-ins and of its log.
 
@@ -1093,6 +1094,8 @@ send = Senden
 
 tenant-settings = Einstellungen
 tenant = Mandant
+general = Allgemein
+at-sign-in = Anmeldung
 tenant-name = Name des Mandanten
 tenant-slug-hint = Kleinbuchstaben, Ziffern und Bindestriche. Personen mit Konten in mehreren Mandanten geben ihn ein.
 tenant-hidden = Sie dürfen die Einstellungen des Mandanten nicht sehen.

@@ -620,16 +620,16 @@ eligibility-created = The eligibility is created.
 eligibility-removed = The eligibility is removed. What was asked for by it and has begun goes on.
 eligibility-changed-meanwhile = The eligibility has changed since you opened this page, so nothing is changed. Open the page again first.
 who-may-ask = Who may ask
-who-may-ask-hint = Choose one of the two. Of a role, those holders may ask who hold it in that place or above it. Example: by an eligibility for the whole tenant, a user who holds the role in one organization only cannot ask.
+who-may-ask-hint = Those holders may ask who hold it in that place or above it. Example: by an eligibility for the whole tenant, a user who holds the role in one organization only cannot ask.
+eligible-user = A user
+eligible-holders = Holders of a role
 held-role = Holders of the role
-eligible-missing = must be chosen, or else a role whose holders may ask
 can-ask-now = Can ask now
 can-decide-now = Can decide now
 deciders-verify = Messages to persons who have not verified their e-mail address can come late, up to an hour.
 eligibility-has-ended = This eligibility has ended: no user can ask by it.
 user-cannot-ask = The user cannot ask now, because its account is not active.
 too-few-decide = Too few users can decide now, so no request can get its approvals. No user decides about its own request.
-eligible-twice = must be empty if a user is chosen
 asked-role = Role to ask for
 longest = For how long at most
 approver-role = Role of those who decide
@@ -806,7 +806,7 @@ not-deleted = Not deleted
 no-organizations = There are no organizations. They are parts of the tenant in which roles can be held, such as branches or teams.
 no-organization-matches = No organization matches.
 show-the-tree = Show the tree
-tree-hint = Press a line with a triangle to show or hide the organizations below it. Details leads to the page of an organization. To move an organization, drag it onto another one, or use Move on its page.
+tree-hint = Drag an organization onto another one to move it.
 what-is-below = What is below
 nothing-below = No organization is below it.
 more = More
@@ -845,6 +845,7 @@ map-keys = Press + or - inside the map to zoom.
 show-as-list = Show as a list
 zoom-in = Zoom in
 zoom-out = Zoom out
+zoom-fit = Fit
 
 ## The overview: what it shows of the tenant, of its sign-ins and of its log.
 
@@ -1093,6 +1094,8 @@ send = Send
 
 tenant-settings = Settings
 tenant = Tenant
+general = General
+at-sign-in = Sign-in
 tenant-name = Name of the tenant
 tenant-slug-hint = Lower-case letters, digits and hyphens. People with accounts in several tenants type it.
 tenant-hidden = You may not see the settings of the tenant.

@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 6] = ["domainIds", "leftOut", "permission", "roleIds", "selected", "types"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 108] = [
+const KNOWN: [&str; 109] = [
     "account",
     "action",
     "adopt",
@@ -122,6 +122,7 @@ const KNOWN: [&str; 108] = [
     "userAttributes",
     "users",
     "version",
+    "who",
 ];
 
 /// The fields of a form that a browser has sent.

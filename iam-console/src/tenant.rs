@@ -112,7 +112,10 @@ impl Done {
 
 impl TenantForm {
     fn of(tenant: Tenant, typed: Option<Typed<'_>>) -> Self {
-        let value = |name: &str, stored: &str| typed.map_or(stored, |typed| typed.form.get(name)).to_owned();
+        // Each part of the settings is a form of its own. What it does not have is shown as it is stored.
+        let value = |name: &str, stored: &str| {
+            typed.filter(|typed| typed.form.has(name)).map_or(stored, |typed| typed.form.get(name)).to_owned()
+        };
         let errors = typed.map_or(&[][..], |typed| typed.errors);
         let field = |field: Field, stored: &str| {
             let value = value(&field.name, stored);
@@ -234,25 +237,30 @@ async fn update(
     }
 }
 
-/// Reads the settings of a form.
+/// Reads the settings that a form has. The others stay as they are.
 fn patch(form: &Form) -> Result<TenantPatch, Error> {
-    let chosen = |name: &str| Error::field(name, text::t("must-be-chosen"));
+    let has_grace = form.has("secondFactorGraceDays");
     Ok(TenantPatch {
-        name: Some(form.get("name").to_owned()),
-        slug: Some(form.get("slug").trim().to_owned()),
-        password_policy: Some(form.get("passwordPolicy").parse().map_err(|_| chosen("passwordPolicy"))?),
-        second_factor: Some(form.get("secondFactor").parse().map_err(|_| chosen("secondFactor"))?),
-        second_factor_grace_days: Some(number(form, "secondFactorGraceDays")?),
-        password_login: Some(form.get("passwordLogin").parse().map_err(|_| chosen("passwordLogin"))?),
-        email_login: Some(form.get("emailLogin").parse().map_err(|_| chosen("emailLogin"))?),
-        authzen_identifiers: Some(form.get("authzenIdentifiers").parse().map_err(|_| chosen("authzenIdentifiers"))?),
+        name: form.has("name").then(|| form.get("name").to_owned()),
+        slug: form.has("slug").then(|| form.get("slug").trim().to_owned()),
+        password_policy: chosen(form, "passwordPolicy")?,
+        second_factor: chosen(form, "secondFactor")?,
+        second_factor_grace_days: has_grace.then(|| number(form, "secondFactorGraceDays")).transpose()?,
+        password_login: chosen(form, "passwordLogin")?,
+        email_login: chosen(form, "emailLogin")?,
+        authzen_identifiers: chosen(form, "authzenIdentifiers")?,
         user_attributes: definitions(form, USER_ATTRIBUTES)?,
         organization_attributes: definitions(form, ORGANIZATION_ATTRIBUTES)?,
-        unregistered_attributes: match form.given(UNREGISTERED_ATTRIBUTES) {
-            Some(typed) => Some(typed.parse().map_err(|_| chosen(UNREGISTERED_ATTRIBUTES))?),
-            None => None,
-        },
+        unregistered_attributes: chosen(form, UNREGISTERED_ATTRIBUTES)?,
     })
+}
+
+/// Reads what a person has chosen. `None` if the form has no field for it.
+fn chosen<T: std::str::FromStr>(form: &Form, name: &str) -> Result<Option<T>, Error> {
+    if !form.has(name) {
+        return Ok(None);
+    }
+    form.get(name).parse().map(Some).map_err(|_| Error::field(name, text::t("must-be-chosen")))
 }
 
 /// Reads the definitions of attributes that a person has typed. `None` if the form has no field for them.

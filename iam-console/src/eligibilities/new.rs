@@ -28,8 +28,10 @@ struct NewEligibilityPage {
     error: String,
     role: Field,
     organization: Field,
-    /// The fields of which one names who may ask.
-    eligible: [Field; 2],
+    /// Whether the holders of a role may ask, and not one user.
+    asks_holders: bool,
+    user: Field,
+    held_role: Field,
     duration: Duration,
     approvals: String,
     approvals_error: String,
@@ -52,7 +54,7 @@ async fn page_of(
     let shown = |field: Field| field.shown(form, errors);
     let bounds = (Eligibility::MIN_SECONDS, Eligibility::MAX_SECONDS);
     let length = Duration::of(Field::text("maxSeconds", text::t("longest")), bounds, Eligibility::DEFAULT_SECONDS);
-    let held_role = picker::of_role(console, Field::text("heldRole", text::t("held-role")).optional());
+    let held_role = Field::text("heldRole", text::t("held-role")).optional().with_hint(text::t("who-may-ask-hint"));
     let approvals = form.given("approvals").unwrap_or_else(|| Eligibility::DEFAULT_APPROVALS.to_string());
     let place = form.get("organization");
     Ok(NewEligibilityPage {
@@ -60,7 +62,9 @@ async fn page_of(
         error: String::new(),
         role: shown(picker::of_role(console, Field::text("role", text::t("asked-role")))),
         organization: picker::of_place(console, &signed_in.caller, place, errors).await?,
-        eligible: [picker::of_user(console, Field::text("user", text::t("user")).optional()), held_role].map(shown),
+        asks_holders: asks_holders(form),
+        user: shown(picker::of_user(console, Field::text("user", text::t("user")).optional())),
+        held_role: shown(picker::of_role(console, held_role)),
         duration: length.shown(form, errors),
         approvals,
         approvals_error: Field::text("approvals", text::t("approvals")).with_errors(errors).error,
@@ -105,20 +109,33 @@ pub(super) async fn create(
     }
 }
 
+/// Whether the form is about the holders of a role. Without a choice, it is about what has a value.
+fn asks_holders(form: &Form) -> bool {
+    match form.get("who") {
+        "" => form.given("heldRole").is_some(),
+        who => who == "holders",
+    }
+}
+
 async fn make(console: &Console, signed_in: &SignedIn, form: &Form) -> Result<EligibilityId, Error> {
     let (iam, caller, mut errors) = (&console.iam, &signed_in.caller, Vec::new());
     let role = collected(picker::role(iam, caller, "role", form.get("role")).await, &mut errors)?;
     let organization = picker::organization(iam, caller, "organization", form.get("organization")).await;
     let organization = collected(organization, &mut errors)?.flatten();
-    let user = match form.given("user") {
+    // Only the field that the choice shows counts.
+    let asks_holders = asks_holders(form);
+    let user = match form.given("user").filter(|_| !asks_holders) {
         Some(text) => collected(picker::user(iam, caller, &text).await, &mut errors)?,
         None => None,
     };
-    let held_role = collected(typed_role(iam, caller, form, "heldRole").await, &mut errors)?.flatten();
-    match (form.given("user"), form.given("heldRole")) {
-        (None, None) => errors.push(FieldError::new("user", text::t("eligible-missing"))),
-        (Some(_), Some(_)) => errors.push(FieldError::new("heldRole", text::t("eligible-twice"))),
-        _ => {}
+    let held_role = if asks_holders {
+        collected(typed_role(iam, caller, form, "heldRole").await, &mut errors)?.flatten()
+    } else {
+        None
+    };
+    let needed = if asks_holders { "heldRole" } else { "user" };
+    if form.given(needed).is_none() {
+        errors.push(FieldError::new(needed, text::t("must-be-chosen")));
     }
     let max_seconds = collected(number(form, "maxSeconds"), &mut errors)?.flatten();
     let approvals = collected(number(form, "approvals"), &mut errors)?.flatten();

@@ -35,13 +35,17 @@ const USUAL_ZOOM: u64 = 100;
 const MARGIN: u64 = 16;
 /// A place, and the mark at its right side that leads to another map.
 const WIDTH: u64 = 232;
-const HEIGHT: u64 = 64;
+const HEIGHT: u64 = 72;
 const MARK: u64 = 32;
 /// From a place to the next one, with the gap between them.
 const COLUMN: u64 = 280;
-const ROW: u64 = 80;
-/// How much of a name a place shows, in characters.
-const NAME: usize = 24;
+const ROW: u64 = 88;
+/// From a line of a name to the next one.
+const LINE: u64 = 14;
+/// How much of a name a line of a place shows, in characters.
+const NAME: usize = 22;
+/// How many rows can still be read when all of them are in sight.
+const LOW: u64 = 20;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -59,8 +63,11 @@ struct MapPage {
     root: Option<OrganizationWithDepth>,
     map: Map,
     zoom: u64,
+    /// Whether the drawing gets smaller until it has room in the window. The style does that, on wide windows.
+    fits: bool,
     zoom_out: String,
     zoom_in: String,
+    zoom_fit: String,
     script: String,
 }
 
@@ -72,6 +79,11 @@ impl MapPage {
 
     fn height(&self) -> u64 {
         self.map.height() * self.zoom / USUAL_ZOOM
+    }
+
+    /// Whether the drawing can be read when its whole height is in sight.
+    fn is_low(&self) -> bool {
+        self.map.rows <= LOW
     }
 
     /// The steps of the zoom, for the script.
@@ -96,10 +108,10 @@ pub(super) async fn show(
     let at = ZOOMS.iter().rposition(|step| *step <= wanted).unwrap_or(0);
     let step = |at: usize| ZOOMS.get(at).copied();
     let zoom = step(at).unwrap_or(USUAL_ZOOM);
-    let zoomed = |to: Option<u64>| {
-        let (root, zoom) = (params.root.map(|id| id.to_string()).unwrap_or_default(), to.unwrap_or(zoom).to_string());
-        format!("{}/organizations/map?{}", console.base(), query(&[("root", &*root), ("zoom", &*zoom)]))
-    };
+    let of_root = params.root.map(|id| id.to_string()).unwrap_or_default();
+    let address =
+        |zoom: &str| format!("{}/organizations/map?{}", console.base(), query(&[("root", &*of_root), ("zoom", zoom)]));
+    let zoomed = |to: Option<u64>| address(&to.unwrap_or(zoom).to_string());
     let shown = MapPage {
         title: match &root {
             Some(root) => text::map_from(root.organization.name.as_str()),
@@ -108,6 +120,8 @@ pub(super) async fn show(
         script: format!("{}{}", frame.base, ASSETS.map.path),
         zoom_out: zoomed(at.checked_sub(1).and_then(step)),
         zoom_in: zoomed(step(at + 1)),
+        zoom_fit: address(""),
+        fits: params.zoom.is_none(),
         frame,
         root,
         map,
@@ -135,6 +149,8 @@ struct Place {
     /// Its whole name with all that the place shows.
     title: String,
     name: String,
+    /// The second line of its name. Empty for a short one.
+    rest: String,
     counts: String,
     /// What is unusual about it.
     note: String,
@@ -143,20 +159,29 @@ struct Place {
     map: String,
 }
 
+impl Place {
+    /// Returns the height of a text that stands below the name.
+    fn below_name(&self, height: u64) -> u64 {
+        if self.rest.is_empty() { height } else { height + LINE }
+    }
+}
+
 impl Map {
     /// Reads everything below an organization, or all that the caller may see, level by level.
     async fn read(iam: &Iam, caller: &Caller, root: Option<&OrganizationWithDepth>) -> Result<Self, Error> {
         let organizations = iam.organizations();
-        let top = match root {
+        let mut top = match root {
             Some(root) => vec![root.clone()],
             None => topmost(iam, caller).await?,
         };
+        sort(&mut top);
         let mut level = ids_of(&top);
         let mut drawn = level.clone();
         let mut below: BTreeMap<OrganizationId, Vec<OrganizationWithDepth>> = BTreeMap::new();
         while !level.is_empty() && drawn.len() < MAX {
             let rest = u32::try_from(MAX - drawn.len()).unwrap_or(u32::MAX);
-            let children = organizations.children_of(caller, &level, rest, rest).await?;
+            let mut children = organizations.children_of(caller, &level, rest, rest).await?;
+            sort(&mut children);
             level = ids_of(&children);
             drawn.extend(&level);
             for child in children {
@@ -254,12 +279,14 @@ impl Drawing {
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         let counted = counts.map(text::organization_counts).unwrap_or_default();
         let said = [name, counted.as_str(), note.as_str()];
+        let (first, rest) = lines(name);
         let place = Place {
             id: organization.id,
             left,
             top: middle.saturating_sub(HEIGHT / 2),
             title: said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · "),
-            name: short(name),
+            name: first,
+            rest,
             counts: counts.map(text::place_counts).unwrap_or_default(),
             note,
             status: organization.status,
@@ -277,10 +304,64 @@ impl Drawing {
     }
 }
 
-/// Returns as much of a name as a place has room for.
-fn short(name: &str) -> String {
+/// Sorts organizations as people do: 2 is before 10.
+fn sort(organizations: &mut [OrganizationWithDepth]) {
+    organizations.sort_by_cached_key(|found| natural(found.organization.name.as_str()));
+}
+
+/// Returns a key that sorts names by the numbers in them: each number has the same length.
+fn natural(name: &str) -> String {
+    let is_no_digit = |char: char| !char.is_ascii_digit();
+    let name = name.to_lowercase();
+    let padded = name.split_inclusive(is_no_digit).map(|part| match part.trim_end_matches(is_no_digit) {
+        "" => part.to_owned(),
+        number => format!("{number:0>20}{}", part.trim_start_matches(number)),
+    });
+    padded.collect()
+}
+
+/// Returns the two lines of a name that a place has room for. The end of a long name is shown: names that begin alike
+/// often differ there.
+fn lines(name: &str) -> (String, String) {
     if name.chars().count() <= NAME {
-        return name.to_owned();
+        return (name.to_owned(), String::new());
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    // One more character, so that a word that ends there stays whole.
+    let start: String = name.chars().take(NAME + 1).collect();
+    let first: String = match start.rsplit_once(' ') {
+        Some((words, _)) if !words.is_empty() => words.to_owned(),
+        _ => start.chars().take(NAME).collect(),
+    };
+    let rest = name.strip_prefix(&*first).unwrap_or_default().trim_start();
+    let left_out = rest.chars().count().saturating_sub(NAME);
+    if left_out == 0 {
+        return (first, rest.to_owned());
+    }
+    (first, ['…'].into_iter().chain(rest.chars().skip(left_out + 1)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_by_the_numbers_in_them() {
+        let mut names = ["Office 10", "office 9", "Annex", "Office 10b", "Office 2"];
+        names.sort_by_cached_key(|name| natural(name));
+        assert_eq!(names, ["Annex", "Office 2", "office 9", "Office 10", "Office 10b"]);
+    }
+
+    #[test]
+    fn a_long_name_has_two_lines_with_its_start_and_its_end() {
+        for (name, expected) in [
+            ("North", ["North", ""]),
+            ("Regional office number 12", ["Regional office number", "12"]),
+            ("Regional offices of the northern and eastern part 7", ["Regional offices of", "…rn and eastern part 7"]),
+            ("Donaudampfschifffahrtsgesellschaft", ["Donaudampfschifffahrts", "gesellschaft"]),
+        ] {
+            let (first, rest) = lines(name);
+            assert_eq!([&*first, &*rest], expected);
+            assert!(first.chars().count() <= NAME && rest.chars().count() <= NAME, "{name}");
+        }
+    }
 }

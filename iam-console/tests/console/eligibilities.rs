@@ -61,7 +61,10 @@ async fn an_eligibility_is_made_changed_and_removed() {
     let fields = [
         ("role", "organization admin"),
         ("organization", "north"),
+        ("who", "holders"),
         ("heldRole", "MEMBER"),
+        // The field that is hidden then.
+        ("user", GRACE),
         ("maxSeconds", "3600"),
         ("approvals", "2"),
         ("approverRole", "AUDITOR"),
@@ -203,7 +206,7 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
         ("organization", "nowhere", "organization"),
         ("user", "", "user"),
         ("user", "nobody", "user"),
-        ("heldRole", "MEMBER", "heldRole"),
+        ("who", "holders", "heldRole"),
         ("maxSeconds", "299", "maxSeconds"),
         ("maxSeconds", "long", "maxSeconds"),
         ("approvals", "3", "approvals"),

@@ -99,11 +99,12 @@ async fn only_an_organization_with_others_below_it_can_be_opened() {
     let below = |id| format!("<details hx-get=\"{}\"", path(id, "/below"));
     assert!(top.contains("<details open>") && !top.contains(&below(signed.north)), "{top}");
     assert!(top.contains(&below(signed.harbour)) && !top.contains(&below(signed.south)), "{top}");
-    // It can still be dragged.
-    let leaf = |id| format!("<span class=\"leaf\" draggable=\"true\" data-organization=\"{id}\"");
-    assert!(top.contains(&leaf(signed.south)) && !top.contains(&leaf(signed.harbour)), "{top}");
     assert!(signed.part(&path(signed.north, "/below")).await.body.contains(&below(signed.harbour)));
-    assert!(signed.part(&path(signed.harbour, "/below")).await.body.contains(&leaf(quay)));
+    // Each line can be dragged.
+    let line = |id| format!("<div class=\"row\" draggable=\"true\" data-organization=\"{id}\"");
+    assert!(top.contains(&line(signed.south)) && top.contains(&line(signed.harbour)), "{top}");
+    let bottom = signed.part(&path(signed.harbour, "/below")).await.body;
+    assert!(bottom.contains(&line(quay)) && !bottom.contains("<details"), "{bottom}");
 }
 
 #[tokio::test]
@@ -154,11 +155,14 @@ async fn the_map_draws_places_with_their_counts_and_can_begin_at_each() {
 async fn the_map_is_zoomed_by_links() {
     let signed = signed().await;
     let usual = signed.get("/console/organizations/map").await.body;
-    assert!(usual.contains(r#"<svg viewBox="0 0 544 176" width="544" height="176""#), "{usual}");
+    assert!(usual.contains(r#"<svg viewBox="0 0 544 192" width="544" height="192""#), "{usual}");
+    assert!(usual.contains(r#"class="map fit low""#), "{usual}");
     assert!(usual.contains("/console/organizations/map?zoom=75\"") && usual.contains("map?zoom=150\""), "{usual}");
     let small = signed.get(&format!("/console/organizations/map?root={}&zoom=50", signed.north)).await.body;
-    assert!(small.contains(r#"<svg viewBox="0 0 544 96" width="272" height="48""#), "{small}");
+    assert!(small.contains(r#"<svg viewBox="0 0 544 104" width="272" height="52""#), "{small}");
     assert!(small.contains(&format!("map?root={}&#38;zoom=75\"", signed.north)), "{small}");
+    let fit = format!(r#"<a class="button plain" href="/console/organizations/map?root={}""#, signed.north);
+    assert!(small.contains(&fit) && !small.contains("map fit"), "{small}");
 }
 
 #[tokio::test]

@@ -101,6 +101,27 @@ async fn every_setting_is_shown_and_changed() {
     assert!(page.contains("The changes are saved."), "{page}");
 }
 
+/// Each part of the page is a form of its own.
+#[tokio::test]
+async fn a_form_changes_only_the_settings_that_it_has() {
+    let signed = signed().await;
+    let (version, before) = (signed.page().await.hidden("version"), signed.stored().await);
+    let save = async |version: &str, name: &str, value: &str| {
+        signed.app.post_signed(PATH, &signed.cookie, &[(name, value), ("version", version)]).await
+    };
+    let wrong = save(&version, "secondFactorGraceDays", "x").await;
+    let slug = format!(r#"value="{}""#, before.slug.as_str());
+    assert!(wrong.status == StatusCode::BAD_REQUEST && wrong.body.contains(&slug), "{}", wrong.body);
+    assert_eq!(save(&version, "emailLogin", "ON").await.status, StatusCode::SEE_OTHER);
+    let version = signed.page().await.hidden("version");
+    assert_eq!(save(&version, "slug", "works").await.status, StatusCode::SEE_OTHER);
+    let stored = signed.stored().await;
+    assert_eq!((stored.slug.as_str(), stored.email_login), ("works", EmailLogin::On));
+    let expected =
+        Tenant { slug: stored.slug.clone(), version: stored.version, updated_at: stored.updated_at, ..before };
+    assert_eq!(stored, Tenant { email_login: EmailLogin::On, ..expected });
+}
+
 #[tokio::test]
 async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
     let signed = signed().await;

@@ -185,7 +185,7 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let browser = open(&server, "/console/organizations");
-        browser.text_of("//span[@class='leaf' and starts-with(text(), 'Harbour')]");
+        browser.text_of("//div[@draggable]//a[text()='Harbour']");
         check_page(&browser);
         browser.run(DRAG);
         assert_eq!(browser.text_of("//h1[starts-with(text(), 'Move')]"), "Move Harbour below South");

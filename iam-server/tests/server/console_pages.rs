@@ -468,15 +468,15 @@ fn the_settings_of_the_tenant_are_changed() {
         browser.click("//nav//a[text()='Settings']");
         browser.clear("//input[@id='slug']");
         browser.type_into("//input[@id='slug']", "No Slug");
-        browser.click("//select[@id='passwordPolicy']/option[@value='asvs-5']");
+        browser.click("//select[@id='authzenIdentifiers']/option[@value='NAME']");
         browser.click("//button[text()='Save']");
         assert!(browser.text_of("//p[@id='slug-error']").starts_with("Short name must"));
         browser.clear("//input[@id='slug']");
         browser.type_into("//input[@id='slug']", "engines");
         browser.click("//button[text()='Save']");
         assert_eq!(browser.text_of("//p[@role='status' and text()]"), "The changes are saved.");
-        let policy = browser.run("return document.getElementById('passwordPolicy').value");
-        assert_eq!(policy, Value::from("asvs-5"), "what was chosen before the mistake is kept");
+        let identifiers = browser.run("return document.getElementById('authzenIdentifiers').value");
+        assert_eq!(identifiers, Value::from("NAME"), "what was chosen before the mistake is kept");
         browser.type_into("//input[@id='retentionDays']", "365");
         browser.click("//button[text()='Save the retention']");
         browser.text_of("//section[@aria-labelledby='retention']//p[contains(., 'They are kept for 365 days from')]");
