@@ -840,10 +840,9 @@ zoom-out = Verkleinern
 
 overview = Übersicht
 welcome = Willkommen
-your-tenant = Ihr Mandant
 your-roles = Ihre Rollen
-your-session = Ihre Sitzung
-from = Von
+signed-in-since = Angemeldet seit
+from = von
 no-roles-yet = Sie haben keine Rollen. Sie können eine beantragen:
 no-roles = Sie haben keine Rollen. Bitten Sie einen Administrator Ihres Mandanten um eine.
 needs-a-hand = Handlungsbedarf
@@ -1506,7 +1505,21 @@ own-keys-end =
         [one] 1 Ihrer API-Schlüssel endet binnen 30 Tagen
        *[other] { $count } Ihrer API-Schlüssel enden binnen 30 Tagen
     }
-assignments-ending = Rollenzuweisungen, die binnen 7 Tagen enden: { $next }; binnen 30 Tagen: { $soon }
+assignments-end-next =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 7 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 7 Tagen
+    }
+assignments-end-soon =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 30 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 30 Tagen
+    }
+assignments-end-both =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 7 Tagen, { $soon } binnen 30 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 7 Tagen, { $soon } binnen 30 Tagen
+    }
 invitations-end =
     { $count ->
         [one] 1 Einladung endet binnen 2 Tagen ohne Antwort
@@ -2271,4 +2284,19 @@ ago-days =
     { $count ->
         [one] vor 1 Tag
        *[other] vor { $count } Tagen
+    }
+ahead-minutes =
+    { $count ->
+        [one] in 1 Minute
+       *[other] in { $count } Minuten
+    }
+ahead-hours =
+    { $count ->
+        [one] in 1 Stunde
+       *[other] in { $count } Stunden
+    }
+ahead-days =
+    { $count ->
+        [one] in 1 Tag
+       *[other] in { $count } Tagen
     }

@@ -840,14 +840,13 @@ zoom-out = Zoom out
 
 overview = Overview
 welcome = Welcome
-your-tenant = Your tenant
 your-roles = Your roles
-your-session = Your session
-from = From
+signed-in-since = Signed in since
+from = from
 no-roles-yet = You have no roles. You can ask for one:
 no-roles = You have no roles. Ask an administrator of your tenant for one.
-needs-a-hand = What needs a hand
-nothing-needs-a-hand = Nothing needs a hand now. What waits for a decision, ends soon or fails will be listed here.
+needs-a-hand = Needs attention
+nothing-needs-a-hand = Nothing needs attention now. What waits for a decision, ends soon or fails will be listed here.
 is-switched-off = switched off
 have-no-factor-what = Your tenant requires one. A person without one can do nothing else after the days of grace.
 linked-holders-what = These users hold all permissions in the whole tenant, and can sign in by an identity provider. Who controls it can act as them. Each of them can remove the link on "My account".
@@ -1506,7 +1505,21 @@ own-keys-end =
         [one] 1 of your API keys ends within 30 days
        *[other] { $count } of your API keys end within 30 days
     }
-assignments-ending = Role assignments that end within 7 days: { $next }; within 30 days: { $soon }
+assignments-end-next =
+    { $count ->
+        [one] 1 role assignment ends within 7 days
+       *[other] { $number } role assignments end within 7 days
+    }
+assignments-end-soon =
+    { $count ->
+        [one] 1 role assignment ends within 30 days
+       *[other] { $number } role assignments end within 30 days
+    }
+assignments-end-both =
+    { $count ->
+        [one] 1 role assignment ends within 7 days, { $soon } within 30 days
+       *[other] { $number } role assignments end within 7 days, { $soon } within 30 days
+    }
 invitations-end =
     { $count ->
         [one] 1 invitation ends within 2 days without an answer
@@ -2283,4 +2296,19 @@ ago-days =
     { $count ->
         [one] 1 day ago
        *[other] { $count } days ago
+    }
+ahead-minutes =
+    { $count ->
+        [one] in 1 minute
+       *[other] in { $count } minutes
+    }
+ahead-hours =
+    { $count ->
+        [one] in 1 hour
+       *[other] in { $count } hours
+    }
+ahead-days =
+    { $count ->
+        [one] in 1 day
+       *[other] in { $count } days
     }
