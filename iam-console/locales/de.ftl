@@ -488,8 +488,8 @@ address = Adresse
 device = Gerät
 newest = Neueste
 older = Ältere
-check = Prüfen
-check-log = Protokoll prüfen
+check = Diesen Eintrag prüfen
+check-log = Integrität prüfen
 follow = Live verfolgen
 service-acted = Der Dienst
 anonymous-acted = Eine nicht angemeldete Person
@@ -1675,6 +1675,59 @@ fields-unchanged =
         [one] 1 unverändertes Feld
        *[other] { $count } unveränderte Felder
     }
+
+## The actions of the audit log, and the types of resources in it.
+
+log-action-create = Angelegt
+log-action-read = Exportiert
+log-action-update = Geändert
+log-action-delete = Gelöscht
+log-action-user-suspended = Benutzer gesperrt
+log-action-user-reactivated = Benutzer reaktiviert
+log-action-login = Angemeldet
+log-action-login-failure = Anmeldung fehlgeschlagen
+log-action-logout = Sitzung beendet
+log-action-impersonation-started = Handeln als anderer Benutzer begonnen
+log-action-impersonation-ended = Handeln als anderer Benutzer beendet
+log-action-token-refresh = Sitzung fortgesetzt
+log-action-email-verified = E-Mail-Adresse bestätigt
+log-action-password-change = Passwort geändert
+log-action-password-reset-requested = Link für ein neues Passwort gesendet
+log-action-email-login-requested = Anmeldelink gesendet
+log-action-recovery-code-used = Wiederherstellungscode verwendet
+log-action-recovery-codes-issued = Wiederherstellungscodes ausgestellt
+log-action-passkey-counter = Zähler eines Passkeys zurückgefallen
+log-action-role-assigned = Rolle zugewiesen
+log-action-role-revoked = Rolle entzogen
+log-action-accepted = Einladung angenommen
+log-action-completed = Zugriffsüberprüfung abgeschlossen
+log-action-approved = Zugriffsanfrage genehmigt
+log-action-denied = Zugriffsanfrage abgelehnt
+log-action-cancelled = Zugriffsanfrage zurückgezogen
+log-action-lapsed = Zugriffsanfrage verfallen
+log-action-ended = Beantragter Zugriff beendet
+log-action-erase = Personenbezogene Daten gelöscht
+log-resource-user = Benutzer
+log-resource-organization = Organisation
+log-resource-tenant = Mandant
+log-resource-role = Rolle
+log-resource-permission = Berechtigung
+log-resource-role-assignment = Rollenzuweisung
+log-resource-session = Sitzung
+log-resource-audit-log = Prüfprotokoll
+log-resource-invitation = Einladung
+log-resource-factor = Zweiter Faktor
+log-resource-api-key = API-Schlüssel
+log-resource-webhook = Webhook
+log-resource-access-review = Zugriffsüberprüfung
+log-resource-domain = Domain
+log-resource-identity-provider = Identitätsanbieter
+log-resource-identity = Verknüpftes Konto
+log-resource-directory = Verzeichnis
+log-resource-directory-group = Gruppe eines Verzeichnisses
+log-resource-eligibility = Anfragerecht
+log-resource-access-request = Zugriffsanfrage
+log-resource-legal-hold = Aufbewahrungssperre
 
 ## The texts of the script of the audit log.
 

@@ -88,7 +88,7 @@ filters = Filters
 filters-in-force = Filters in force
 remove-filter = Remove the filter
 remove-all-filters = Remove all filters
-copy-link = Copy the link
+copy-link = Copy link
 link-not-copied = Not copied: your browser does not allow it. Copy the address of the page.
 status = Status
 every-status = Every status
@@ -488,8 +488,8 @@ address = Address
 device = Device
 newest = Newest
 older = Older
-check = Check
-check-log = Check the log
+check = Verify this entry
+check-log = Verify integrity
 follow = Follow live
 service-acted = The service
 anonymous-acted = A person who was not signed in
@@ -1687,6 +1687,59 @@ fields-unchanged =
         [one] 1 unchanged field
        *[other] { $count } unchanged fields
     }
+
+## The actions of the audit log, and the types of resources in it.
+
+log-action-create = Created
+log-action-read = Exported
+log-action-update = Changed
+log-action-delete = Deleted
+log-action-user-suspended = User suspended
+log-action-user-reactivated = User reactivated
+log-action-login = Signed in
+log-action-login-failure = Sign-in failed
+log-action-logout = Session ended
+log-action-impersonation-started = Acting as another user began
+log-action-impersonation-ended = Acting as another user ended
+log-action-token-refresh = Session continued
+log-action-email-verified = E-mail address verified
+log-action-password-change = Password changed
+log-action-password-reset-requested = Link for a new password sent
+log-action-email-login-requested = Link for signing in sent
+log-action-recovery-code-used = Recovery code used
+log-action-recovery-codes-issued = Recovery codes issued
+log-action-passkey-counter = Counter of a passkey fell back
+log-action-role-assigned = Role assigned
+log-action-role-revoked = Role revoked
+log-action-accepted = Invitation accepted
+log-action-completed = Access review completed
+log-action-approved = Access request approved
+log-action-denied = Access request denied
+log-action-cancelled = Access request cancelled
+log-action-lapsed = Access request lapsed
+log-action-ended = Requested access ended
+log-action-erase = Personal values erased
+log-resource-user = User
+log-resource-organization = Organization
+log-resource-tenant = Tenant
+log-resource-role = Role
+log-resource-permission = Permission
+log-resource-role-assignment = Role assignment
+log-resource-session = Session
+log-resource-audit-log = Audit log
+log-resource-invitation = Invitation
+log-resource-factor = Second factor
+log-resource-api-key = API key
+log-resource-webhook = Webhook
+log-resource-access-review = Access review
+log-resource-domain = Domain
+log-resource-identity-provider = Identity provider
+log-resource-identity = Linked account
+log-resource-directory = Directory
+log-resource-directory-group = Group of a directory
+log-resource-eligibility = Eligibility
+log-resource-access-request = Access request
+log-resource-legal-hold = Legal hold
 
 ## The texts of the script of the audit log.
 

@@ -771,6 +771,21 @@ pub(crate) fn test_result(status: Option<u16>, error: Option<&str>, duration_ms:
 
 // The audit log.
 
+/// The words for an action of the log. `None` for one of an application.
+pub(crate) fn log_action(action: &str) -> Option<&'static str> {
+    named(&log_id("action", action))
+}
+
+/// The words for a type of resource in the log. `None` for one of an application.
+pub(crate) fn log_resource(resource: &str) -> Option<&'static str> {
+    named(&log_id("resource", resource))
+}
+
+/// Returns the id of the words for a code of the log.
+pub(super) fn log_id(what: &str, code: &str) -> String {
+    format!("log-{what}-{}", code.to_lowercase().replace('_', "-"))
+}
+
 /// How many entries of the log a page shows.
 pub(crate) fn entries_shown(count: usize) -> String {
     t_with("entries-shown", [("count", count.into())])

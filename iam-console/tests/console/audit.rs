@@ -27,9 +27,16 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
         <td data-label=\"Before\"><del>Lovelace</del></td>\n<td data-label=\"After\"><ins>&#60;b&#62;Hopper</ins></td></tr>";
     assert!(answer.body.contains(difference) && !answer.body.contains("<b>"), "{}", answer.body);
     let sentence = "<strong>ada@example.com changed the user grace@example.com (lastName)</strong>";
-    assert!(answer.body.contains(sentence) && answer.body.contains("<code>USER UPDATE</code>"), "{}", answer.body);
+    assert!(
+        answer.body.contains(sentence) && answer.body.contains("<dd>Changed <code>USER UPDATE</code></dd>"),
+        "{}",
+        answer.body
+    );
     assert!(answer.body.contains(&format!("/console/users/{}", grace.id)), "{}", answer.body);
     assert!(!answer.body.contains("signed in</strong>"), "{}", answer.body);
+    // The filter has words, and their codes as its values.
+    assert!(answer.body.contains(r#"<option value="UPDATE" selected>Changed</option>"#), "{}", answer.body);
+    assert!(answer.body.contains(r#"<option value="ROLE_ASSIGNMENT">Role assignment</option>"#), "{}", answer.body);
     // On a narrow screen, filters are folded unless one is set.
     assert!(answer.body.contains(r#"<details class="filters" open>"#), "{}", answer.body);
     assert!(app.get("/console/audit", &cookie).await.body.contains(r#"<details class="filters">"#));
