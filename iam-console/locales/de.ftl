@@ -1235,6 +1235,16 @@ users-affected =
         [one] 1 Benutzer erhält oder verliert Rechte:
        *[other] { $count } Benutzer erhalten oder verlieren Rechte:
     }
+users-gain =
+    { $count ->
+        [one] 1 Benutzer erhält Rechte:
+       *[other] { $count } Benutzer erhalten Rechte:
+    }
+users-lose =
+    { $count ->
+        [one] 1 Benutzer verliert Rechte:
+       *[other] { $count } Benutzer verlieren Rechte:
+    }
 others-affected =
     { $count ->
         [one] 1 davon wird hier nicht angezeigt.

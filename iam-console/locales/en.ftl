@@ -1235,6 +1235,16 @@ users-affected =
         [one] 1 user gains or loses rights:
        *[other] { $count } users gain or lose rights:
     }
+users-gain =
+    { $count ->
+        [one] 1 user gains rights:
+       *[other] { $count } users gain rights:
+    }
+users-lose =
+    { $count ->
+        [one] 1 user loses rights:
+       *[other] { $count } users lose rights:
+    }
 others-affected =
     { $count ->
         [one] 1 of them is not shown here.

@@ -35,9 +35,14 @@ pub(crate) fn browser_on(browser: &str, system: &str) -> String {
     t_with("browser-on", [("browser", browser.into()), ("system", system.into())])
 }
 
-/// How many users a change affects.
-pub(crate) fn users_affected(count: u64) -> String {
-    t_with("users-affected", [("count", count.into())])
+/// How many users a change affects, and how: whether there are gains, and losses.
+pub(crate) fn users_affected(count: u64, gains: bool, losses: bool) -> String {
+    let counted = [("count", count.into())];
+    match (gains, losses) {
+        (true, false) => t_with("users-gain", counted),
+        (false, true) => t_with("users-lose", counted),
+        _ => t_with("users-affected", counted),
+    }
 }
 
 /// How many of them a page does not name.
