@@ -45,6 +45,11 @@ pub(crate) fn users_affected(count: u64, gains: bool, losses: bool) -> String {
     }
 }
 
+/// What the person can do about a page that it may not see.
+pub(crate) fn needs_permission(permission: &str) -> String {
+    t_with("needs-permission", [("permission", permission.into())])
+}
+
 /// How many of them a page does not name.
 pub(crate) fn others_affected(count: u64) -> String {
     t_with("others-affected", [("count", count.into())])

@@ -133,7 +133,11 @@ async fn the_log_is_for_those_who_may_read_it_and_of_one_tenant() {
     let ada = app.register(EMAIL).await;
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
-    assert_eq!(app.get("/console/audit", &cookie).await.status, StatusCode::FORBIDDEN);
+    let refused = app.get("/console/audit", &cookie).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let text = "It needs audit-logs:read: ask an administrator.";
+    assert!(refused.body.contains("<h1>You may not see this page</h1>") && refused.body.contains(text), "{refused:?}");
+    assert!(!refused.body.contains("/access-requests/new"), "{refused:?}");
     app.register("eve@example.org").await;
     let cookie = app.sign_in("eve@example.org").await;
     let answer = app.get("/console/audit", &cookie).await;
