@@ -47,6 +47,8 @@ no-such-page = Unter dieser Adresse gibt es keine Seite.
 send-a-form = Senden Sie ein Formular.
 changed-since = Seit Sie die Seite geöffnet haben, wurde hier etwas geändert; deshalb wurde nichts gespeichert. Öffnen Sie die Seite vor dem Speichern erneut.
 open-again = Erneut öffnen
+no-access = Diese Seite dürfen Sie nicht sehen
+needs-permission = Dafür ist { $permission } nötig: Fragen Sie einen Administrator.
 foreign-form = Dieses Formular stammt nicht von dieser Seite oder ist älter als Ihre Sitzung. Öffnen Sie die Seite erneut.
 not-of-this-page = ist kein Parameter dieser Seite
 given-twice = darf nur einmal angegeben werden
@@ -495,8 +497,8 @@ address = Adresse
 device = Gerät
 newest = Neueste
 older = Ältere
-check = Prüfen
-check-log = Protokoll prüfen
+check = Diesen Eintrag prüfen
+check-log = Integrität prüfen
 follow = Live verfolgen
 service-acted = Der Dienst
 anonymous-acted = Eine nicht angemeldete Person
@@ -851,10 +853,9 @@ zoom-fit = Einpassen
 
 overview = Übersicht
 welcome = Willkommen
-your-tenant = Ihr Mandant
 your-roles = Ihre Rollen
-your-session = Ihre Sitzung
-from = Von
+signed-in-since = Angemeldet seit
+from = von
 no-roles-yet = Sie haben keine Rollen. Sie können eine beantragen:
 no-roles = Sie haben keine Rollen. Bitten Sie einen Administrator Ihres Mandanten um eine.
 needs-a-hand = Handlungsbedarf
@@ -1257,6 +1258,16 @@ users-affected =
         [one] 1 Benutzer erhält oder verliert Rechte:
        *[other] { $count } Benutzer erhalten oder verlieren Rechte:
     }
+users-gain =
+    { $count ->
+        [one] 1 Benutzer erhält Rechte:
+       *[other] { $count } Benutzer erhalten Rechte:
+    }
+users-lose =
+    { $count ->
+        [one] 1 Benutzer verliert Rechte:
+       *[other] { $count } Benutzer verlieren Rechte:
+    }
 others-affected =
     { $count ->
         [one] 1 davon wird hier nicht angezeigt.
@@ -1527,7 +1538,21 @@ own-keys-end =
         [one] 1 Ihrer API-Schlüssel endet binnen 30 Tagen
        *[other] { $count } Ihrer API-Schlüssel enden binnen 30 Tagen
     }
-assignments-ending = Rollenzuweisungen, die binnen 7 Tagen enden: { $next }; binnen 30 Tagen: { $soon }
+assignments-end-next =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 7 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 7 Tagen
+    }
+assignments-end-soon =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 30 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 30 Tagen
+    }
+assignments-end-both =
+    { $count ->
+        [one] 1 Rollenzuweisung endet binnen 7 Tagen, { $soon } binnen 30 Tagen
+       *[other] { $number } Rollenzuweisungen enden binnen 7 Tagen, { $soon } binnen 30 Tagen
+    }
 invitations-end =
     { $count ->
         [one] 1 Einladung endet binnen 2 Tagen ohne Antwort
@@ -1685,6 +1710,59 @@ fields-unchanged =
         [one] 1 unverändertes Feld
        *[other] { $count } unveränderte Felder
     }
+
+## The actions of the audit log, and the types of resources in it.
+
+log-action-create = Angelegt
+log-action-read = Exportiert
+log-action-update = Geändert
+log-action-delete = Gelöscht
+log-action-user-suspended = Benutzer gesperrt
+log-action-user-reactivated = Benutzer reaktiviert
+log-action-login = Angemeldet
+log-action-login-failure = Anmeldung fehlgeschlagen
+log-action-logout = Sitzung beendet
+log-action-impersonation-started = Handeln als anderer Benutzer begonnen
+log-action-impersonation-ended = Handeln als anderer Benutzer beendet
+log-action-token-refresh = Sitzung fortgesetzt
+log-action-email-verified = E-Mail-Adresse bestätigt
+log-action-password-change = Passwort geändert
+log-action-password-reset-requested = Link für ein neues Passwort gesendet
+log-action-email-login-requested = Anmeldelink gesendet
+log-action-recovery-code-used = Wiederherstellungscode verwendet
+log-action-recovery-codes-issued = Wiederherstellungscodes ausgestellt
+log-action-passkey-counter = Zähler eines Passkeys zurückgefallen
+log-action-role-assigned = Rolle zugewiesen
+log-action-role-revoked = Rolle entzogen
+log-action-accepted = Einladung angenommen
+log-action-completed = Zugriffsüberprüfung abgeschlossen
+log-action-approved = Zugriffsanfrage genehmigt
+log-action-denied = Zugriffsanfrage abgelehnt
+log-action-cancelled = Zugriffsanfrage zurückgezogen
+log-action-lapsed = Zugriffsanfrage verfallen
+log-action-ended = Beantragter Zugriff beendet
+log-action-erase = Personenbezogene Daten gelöscht
+log-resource-user = Benutzer
+log-resource-organization = Organisation
+log-resource-tenant = Mandant
+log-resource-role = Rolle
+log-resource-permission = Berechtigung
+log-resource-role-assignment = Rollenzuweisung
+log-resource-session = Sitzung
+log-resource-audit-log = Prüfprotokoll
+log-resource-invitation = Einladung
+log-resource-factor = Zweiter Faktor
+log-resource-api-key = API-Schlüssel
+log-resource-webhook = Webhook
+log-resource-access-review = Zugriffsüberprüfung
+log-resource-domain = Domain
+log-resource-identity-provider = Identitätsanbieter
+log-resource-identity = Verknüpftes Konto
+log-resource-directory = Verzeichnis
+log-resource-directory-group = Gruppe eines Verzeichnisses
+log-resource-eligibility = Anfragerecht
+log-resource-access-request = Zugriffsanfrage
+log-resource-legal-hold = Aufbewahrungssperre
 
 ## The texts of the script of the audit log.
 
@@ -2294,4 +2372,19 @@ ago-days =
     { $count ->
         [one] vor 1 Tag
        *[other] vor { $count } Tagen
+    }
+ahead-minutes =
+    { $count ->
+        [one] in 1 Minute
+       *[other] in { $count } Minuten
+    }
+ahead-hours =
+    { $count ->
+        [one] in 1 Stunde
+       *[other] in { $count } Stunden
+    }
+ahead-days =
+    { $count ->
+        [one] in 1 Tag
+       *[other] in { $count } Tagen
     }

@@ -47,6 +47,8 @@ no-such-page = There is no page at this address.
 send-a-form = Send a form.
 changed-since = This has changed since you opened the page, so nothing is saved. Open the page again before you save.
 open-again = Open it again
+no-access = You may not see this page
+needs-permission = It needs { $permission }: ask an administrator.
 foreign-form = This form is not from this page, or is older than your session. Open the page again.
 not-of-this-page = is not a parameter of this page
 given-twice = must be given once
@@ -92,7 +94,7 @@ filters = Filters
 filters-in-force = Filters in force
 remove-filter = Remove the filter
 remove-all-filters = Remove all filters
-copy-link = Copy the link
+copy-link = Copy link
 link-not-copied = Not copied: your browser does not allow it. Copy the address of the page.
 status = Status
 every-status = Every status
@@ -495,8 +497,8 @@ address = Address
 device = Device
 newest = Newest
 older = Older
-check = Check
-check-log = Check the log
+check = Verify this entry
+check-log = Verify integrity
 follow = Follow live
 service-acted = The service
 anonymous-acted = A person who was not signed in
@@ -851,14 +853,13 @@ zoom-fit = Fit
 
 overview = Overview
 welcome = Welcome
-your-tenant = Your tenant
 your-roles = Your roles
-your-session = Your session
-from = From
+signed-in-since = Signed in since
+from = from
 no-roles-yet = You have no roles. You can ask for one:
 no-roles = You have no roles. Ask an administrator of your tenant for one.
-needs-a-hand = What needs a hand
-nothing-needs-a-hand = Nothing needs a hand now. What waits for a decision, ends soon or fails will be listed here.
+needs-a-hand = Needs attention
+nothing-needs-a-hand = Nothing needs attention now. What waits for a decision, ends soon or fails will be listed here.
 is-switched-off = switched off
 have-no-factor-what = Your tenant requires one. A person without one can do nothing else after the days of grace.
 linked-holders-what = These users hold all permissions in the whole tenant, and can sign in by an identity provider. Who controls it can act as them. Each of them can remove the link on "My account".
@@ -1257,6 +1258,16 @@ users-affected =
         [one] 1 user gains or loses rights:
        *[other] { $count } users gain or lose rights:
     }
+users-gain =
+    { $count ->
+        [one] 1 user gains rights:
+       *[other] { $count } users gain rights:
+    }
+users-lose =
+    { $count ->
+        [one] 1 user loses rights:
+       *[other] { $count } users lose rights:
+    }
 others-affected =
     { $count ->
         [one] 1 of them is not shown here.
@@ -1527,7 +1538,21 @@ own-keys-end =
         [one] 1 of your API keys ends within 30 days
        *[other] { $count } of your API keys end within 30 days
     }
-assignments-ending = Role assignments that end within 7 days: { $next }; within 30 days: { $soon }
+assignments-end-next =
+    { $count ->
+        [one] 1 role assignment ends within 7 days
+       *[other] { $number } role assignments end within 7 days
+    }
+assignments-end-soon =
+    { $count ->
+        [one] 1 role assignment ends within 30 days
+       *[other] { $number } role assignments end within 30 days
+    }
+assignments-end-both =
+    { $count ->
+        [one] 1 role assignment ends within 7 days, { $soon } within 30 days
+       *[other] { $number } role assignments end within 7 days, { $soon } within 30 days
+    }
 invitations-end =
     { $count ->
         [one] 1 invitation ends within 2 days without an answer
@@ -1697,6 +1722,59 @@ fields-unchanged =
         [one] 1 unchanged field
        *[other] { $count } unchanged fields
     }
+
+## The actions of the audit log, and the types of resources in it.
+
+log-action-create = Created
+log-action-read = Exported
+log-action-update = Changed
+log-action-delete = Deleted
+log-action-user-suspended = User suspended
+log-action-user-reactivated = User reactivated
+log-action-login = Signed in
+log-action-login-failure = Sign-in failed
+log-action-logout = Session ended
+log-action-impersonation-started = Acting as another user began
+log-action-impersonation-ended = Acting as another user ended
+log-action-token-refresh = Session continued
+log-action-email-verified = E-mail address verified
+log-action-password-change = Password changed
+log-action-password-reset-requested = Link for a new password sent
+log-action-email-login-requested = Link for signing in sent
+log-action-recovery-code-used = Recovery code used
+log-action-recovery-codes-issued = Recovery codes issued
+log-action-passkey-counter = Counter of a passkey fell back
+log-action-role-assigned = Role assigned
+log-action-role-revoked = Role revoked
+log-action-accepted = Invitation accepted
+log-action-completed = Access review completed
+log-action-approved = Access request approved
+log-action-denied = Access request denied
+log-action-cancelled = Access request cancelled
+log-action-lapsed = Access request lapsed
+log-action-ended = Requested access ended
+log-action-erase = Personal values erased
+log-resource-user = User
+log-resource-organization = Organization
+log-resource-tenant = Tenant
+log-resource-role = Role
+log-resource-permission = Permission
+log-resource-role-assignment = Role assignment
+log-resource-session = Session
+log-resource-audit-log = Audit log
+log-resource-invitation = Invitation
+log-resource-factor = Second factor
+log-resource-api-key = API key
+log-resource-webhook = Webhook
+log-resource-access-review = Access review
+log-resource-domain = Domain
+log-resource-identity-provider = Identity provider
+log-resource-identity = Linked account
+log-resource-directory = Directory
+log-resource-directory-group = Group of a directory
+log-resource-eligibility = Eligibility
+log-resource-access-request = Access request
+log-resource-legal-hold = Legal hold
 
 ## The texts of the script of the audit log.
 
@@ -2306,4 +2384,19 @@ ago-days =
     { $count ->
         [one] 1 day ago
        *[other] { $count } days ago
+    }
+ahead-minutes =
+    { $count ->
+        [one] in 1 minute
+       *[other] in { $count } minutes
+    }
+ahead-hours =
+    { $count ->
+        [one] in 1 hour
+       *[other] in { $count } hours
+    }
+ahead-days =
+    { $count ->
+        [one] in 1 day
+       *[other] in { $count } days
     }

@@ -149,7 +149,7 @@ impl BarChart {
             highest: 0,
             is_cut: logins.first_whole.max(failures.first_whole) > first,
         };
-        chart.with_rows(rows, 4)
+        chart.with_rows(rows, 7)
     }
 
     /// Counts the entries of the audit log. Returns nothing if the caller may not read it.
@@ -174,7 +174,7 @@ impl BarChart {
             highest: 0,
             is_cut: people.first_whole > monday,
         };
-        Ok(vec![Self::of_sign_ins(first, &logins, &failures), by_week.with_rows(rows, 2)])
+        Ok(vec![Self::of_sign_ins(first, &logins, &failures), by_week.with_rows(rows, 3)])
     }
 }
 

@@ -1,6 +1,6 @@
 //! The effects of a change on the rights of users, as a person reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use iam_core::access::Until;
@@ -75,6 +75,7 @@ impl Effects {
         known: &Names,
     ) -> Result<Self, Error> {
         let now = iam.now();
+        let summary = summary(&preview);
         let mut by_user: BTreeMap<UserId, BTreeMap<Group, Vec<String>>> = BTreeMap::new();
         for change in preview.changes {
             let RightChange { user, organization, permission, direction, from, until, .. } = change;
@@ -122,7 +123,17 @@ impl Effects {
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
         let others = if others == 0 { String::new() } else { text::others_affected(others) };
-        let (title, summary) = (text::t("who-gains-and-loses"), text::users_affected(preview.users));
-        Ok(Self { base: base.to_owned(), title, summary, affected, others })
+        Ok(Self { base: base.to_owned(), title: text::t("who-gains-and-loses"), summary, affected, others })
     }
+}
+
+/// Returns how many users would gain or lose a right. It says only one of the two if no user has the other, as far as
+/// the caller may see it.
+fn summary(preview: &Preview) -> String {
+    let is_there = |direction: Direction| preview.changes.iter().any(|change| change.direction == direction);
+    let users: BTreeSet<UserId> = preview.changes.iter().map(|change| change.user).collect();
+    // Of the others, the direction is not known.
+    let are_all = !preview.truncated && u64::try_from(users.len()) == Ok(preview.users);
+    let (gains, losses) = (is_there(Direction::Gained), is_there(Direction::Lost));
+    text::users_affected(preview.users, gains || !are_all, losses || !are_all)
 }

@@ -32,6 +32,24 @@ pub(crate) struct Hand {
     pub(crate) lines: Vec<Line>,
 }
 
+impl Hand {
+    /// The icon of what it is about.
+    pub(crate) fn icon(&self) -> &'static str {
+        match self.id {
+            "directories" => "folder-sync",
+            "webhooks" => "webhook",
+            "requests" => "hand",
+            "reviews" => "clipboard-check",
+            "factors" => "fingerprint",
+            "keys" => "key-round",
+            "assignments" => "user-check",
+            "invitations" => "mail",
+            "linked" => "link",
+            _ => "triangle-alert",
+        }
+    }
+}
+
 /// One of them.
 pub(crate) struct Line {
     pub(crate) label: String,

@@ -24,7 +24,7 @@ use crate::problem::if_allowed;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
-use crate::time::Time;
+use crate::time::{Ago, Time};
 use crate::view::{Frame, page};
 
 #[derive(Template)]
@@ -35,6 +35,7 @@ struct Overview {
     session: Option<Session>,
     /// What needs a hand, as far as the caller may see it.
     hands: Vec<Hand>,
+    now: Timestamp,
     /// Each role, with where and until when it is held.
     roles: Vec<(String, String, Option<Timestamp>)>,
     elevated: Elevated,
@@ -187,6 +188,7 @@ pub(crate) async fn show(State(console): State<Console>, signed_in: SignedIn) ->
     let mut hands: Vec<Hand> = log.as_ref().and_then(LogLag::hand).into_iter().collect();
     hands.extend(hands::read(&console.iam, &signed_in.caller, &me).await?);
     let (sees_log, sees_people) = (frame.may_everywhere(&AUDIT_LOGS_READ), frame.may_everywhere(&USERS_READ));
-    let shown = Overview { frame, session, hands, roles, elevated, users, log, is_new, sees_log, sees_people, me };
+    let now = console.iam.now();
+    let shown = Overview { frame, session, hands, now, roles, elevated, users, log, is_new, sees_log, sees_people, me };
     page(StatusCode::OK, &shown)
 }

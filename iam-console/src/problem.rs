@@ -9,9 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use iam_axum::{Context, Kind, Problem};
 use iam_core::session::Me;
-use iam_core::{Error, FieldError, Forbidden, RequestContext, Unauthenticated};
+use iam_core::{Caller, Error, FieldError, Forbidden, RequestContext, Unauthenticated};
 use serde::Deserialize;
 
+use crate::access_requests::may_ask;
 use crate::cookie::SessionCookie;
 use crate::density::Density;
 use crate::state::Console;
@@ -47,6 +48,14 @@ impl Document {
         text::named(&format!("problem-{kind}")).unwrap_or(&self.title)
     }
 
+    /// The permission that the person lacks, if that is the problem.
+    fn missing_permission(&self) -> Option<&str> {
+        if !self.is_of(Kind::Forbidden) {
+            return None;
+        }
+        self.detail.strip_prefix("Missing permission: ")?.strip_suffix('.')
+    }
+
     /// Whether the problem is of this kind.
     pub(crate) fn is_of(&self, kind: Kind) -> bool {
         self.r#type.rsplit('/').next() == Some(kind.as_str())
@@ -74,6 +83,10 @@ pub(crate) fn is_for_part(headers: &HeaderMap) -> bool {
 struct ProblemPage<'a> {
     frame: Frame,
     problem: &'a Document,
+    /// The permission that the person needs to see this page.
+    needed: Option<&'a str>,
+    /// Whether there is a role for which the person may ask.
+    may_ask: bool,
     correlation_id: String,
 }
 
@@ -112,9 +125,15 @@ pub(crate) async fn as_page(
         page(status, &Notice { problem: &document })
     } else {
         let correlation_id = context.correlation_id.as_ref().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        let needed = document.missing_permission().filter(|_| !is_form);
+        let mut can_ask = false;
         let session = match response.extensions().get::<SessionCookie>() {
             Some(session) => {
-                let me = me_of(&console, context, session, status).await;
+                let (caller, me) = me_of(&console, context, session, status).await.unzip();
+                if let (Some(caller), Some(_)) = (&caller, needed) {
+                    // Without an answer, the page is without the link.
+                    can_ask = may_ask(&console.iam, caller).await.unwrap_or(false);
+                }
                 Some(FrameSession {
                     email: me.as_ref().map(|me| me.user.email.as_str().to_owned()),
                     tenant: me.as_ref().map(|me| me.tenant.name.to_string()),
@@ -129,7 +148,7 @@ pub(crate) async fn as_page(
         };
         let answers_form = is_form || status == StatusCode::METHOD_NOT_ALLOWED;
         let frame = Frame { density, theme, answers_form, session, ..Frame::without_session(&console) };
-        page(status, &ProblemPage { frame, problem: &document, correlation_id })
+        page(status, &ProblemPage { frame, problem: &document, needed, may_ask: can_ask, correlation_id })
     };
     let mut shown = shown.unwrap_or_else(|problem| problem.into_response());
     copy_headers(&response, &mut shown);
@@ -137,13 +156,19 @@ pub(crate) async fn as_page(
 }
 
 /// Returns the person, for the page of an error. `None` if the cause may be that the service has no time.
-async fn me_of(console: &Console, context: RequestContext, session: &SessionCookie, status: StatusCode) -> Option<Me> {
+async fn me_of(
+    console: &Console,
+    context: RequestContext,
+    session: &SessionCookie,
+    status: StatusCode,
+) -> Option<(Caller, Me)> {
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         return None;
     }
     let token = console.iam.verify(session.bearer().expose()).await.ok()?;
     let caller = console.iam.authenticate_without_factor(&token, context).await.ok()?;
-    console.iam.sessions().me(&caller).await.ok()
+    let me = console.iam.sessions().me(&caller).await.ok()?;
+    Some((caller, me))
 }
 
 /// The answer to a path that the console does not have.

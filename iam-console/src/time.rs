@@ -29,7 +29,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// Shows how long ago a moment was, as an element of HTML. Its title has the moment itself.
+/// Shows how long ago a moment was, or how far ahead it is, as an element of HTML. Its title has the moment itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ago {
     at: Timestamp,
@@ -87,6 +87,8 @@ mod tests {
         let now = typed("now", "2026-01-31T09:15").unwrap().unwrap();
         let shown = |seconds: i64| Ago::of(&(now - TimeDelta::seconds(seconds)), &now).to_string();
         for (seconds, said) in [
+            (-259_200, ">in 3 days<"),
+            (-60, ">in 1 minute<"),
             (-5, ">just now<"),
             (59, ">just now<"),
             (60, ">1 minute ago<"),

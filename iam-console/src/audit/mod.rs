@@ -130,11 +130,12 @@ impl Params {
             let field = fields.first.iter().chain(&fields.others).find(|field| field.name == name);
             Filter::of(name, label, given, field.map_or(given, |field| field.value.as_str()))
         };
+        let words = |code: &'a str, words: fn(&str) -> Option<&'static str>| words(code).unwrap_or(code);
         let filters = [
             typed("user", text::t("acting-user"), &self.user),
             typed("organization", text::t("organization"), &self.organization),
-            typed("resource", text::t("resource"), &self.resource),
-            typed("action", text::t("action"), &self.action),
+            Filter::of("resource", text::t("resource"), &self.resource, words(&self.resource, text::log_resource)),
+            Filter::of("action", text::t("action"), &self.action, words(&self.action, text::log_action)),
             typed("id", text::t("about-which"), &self.id),
             typed("from", text::t("from-day"), &self.from),
             typed("until", text::t("until-day"), &self.until),
@@ -159,25 +160,12 @@ impl Params {
     }
 }
 
-/// Returns the word for a type of resource, with its name in the log. Some have no word.
-fn resource_text(resource: &str) -> String {
-    let word = match resource {
-        "USER" => text::t("user"),
-        "ORGANIZATION" => text::t("organization"),
-        "TENANT" => text::t("tenant"),
-        "ROLE" => text::t("role"),
-        "PERMISSION" => text::t("permission"),
-        "ROLE_ASSIGNMENT" => text::t("assignment"),
-        "INVITATION" => text::t("invitation"),
-        "WEBHOOK" => text::t("webhook"),
-        "DOMAIN" => text::t("domain"),
-        "IDENTITY_PROVIDER" => text::t("identity-provider"),
-        "DIRECTORY_GROUP" => text::t("group"),
-        "ELIGIBILITY" => text::t("eligibility"),
-        "ACCESS_REQUEST" => text::t("access-request"),
-        name => return name.to_owned(),
-    };
-    format!("{word} ({resource})")
+/// Returns codes with their words, in the order of the words. A code without words stands for itself.
+fn with_words(codes: BTreeSet<&str>, words: impl Fn(&str) -> Option<&'static str>) -> Vec<(String, String)> {
+    let found = codes.into_iter().map(|code| (code.to_owned(), words(code).unwrap_or(code).to_owned()));
+    let mut found: Vec<(String, String)> = found.collect();
+    found.sort_by(|(_, one), (_, other)| one.cmp(other));
+    found
 }
 
 fn given(text: &str) -> Option<String> {
@@ -230,8 +218,9 @@ struct AuditPage {
     frame: Frame,
     tenant: TenantId,
     params: Params,
-    resources: Vec<String>,
-    actions: Vec<&'static str>,
+    /// The codes that the filter can have, with their words.
+    resources: Vec<(String, String)>,
+    actions: Vec<(String, String)>,
     filter: FilterFields,
     found: String,
     /// `None` if the filter is wrong.
@@ -338,9 +327,10 @@ async fn show(
             None => part(&InvalidFilter { filter }, &found),
         };
     }
-    let actions: BTreeSet<&'static str> = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();
-    let actions = actions.into_iter().collect();
-    let resources = catalogue.iter().map(|recorded| recorded.resource_type.as_str().to_owned()).collect();
+    let resources = catalogue.iter().map(|recorded| recorded.resource_type.as_str()).collect();
+    let resources = with_words(resources, text::log_resource);
+    let actions = catalogue.iter().flat_map(|recorded| recorded.actions).copied().collect();
+    let actions = with_words(actions, text::log_action);
     let frame = signed_in.frame(&console).await?;
     let tenant = caller.tenant();
     let status = if list.is_some() { StatusCode::OK } else { StatusCode::BAD_REQUEST };

@@ -35,9 +35,19 @@ pub(crate) fn browser_on(browser: &str, system: &str) -> String {
     t_with("browser-on", [("browser", browser.into()), ("system", system.into())])
 }
 
-/// How many users a change affects.
-pub(crate) fn users_affected(count: u64) -> String {
-    t_with("users-affected", [("count", count.into())])
+/// How many users a change affects, and how: whether there are gains, and losses.
+pub(crate) fn users_affected(count: u64, gains: bool, losses: bool) -> String {
+    let counted = [("count", count.into())];
+    match (gains, losses) {
+        (true, false) => t_with("users-gain", counted),
+        (false, true) => t_with("users-lose", counted),
+        _ => t_with("users-affected", counted),
+    }
+}
+
+/// What the person can do about a page that it may not see.
+pub(crate) fn needs_permission(permission: &str) -> String {
+    t_with("needs-permission", [("permission", permission.into())])
 }
 
 /// How many of them a page does not name.
@@ -480,10 +490,16 @@ pub(crate) fn keys_end(count: usize, counted: usize, are_all: bool) -> String {
     }
 }
 
-/// How many role assignments end soon. Only this many are counted.
+/// How many role assignments end in the next days, and how many soon. Only this many are counted.
 pub(crate) fn ending(next: usize, soon: usize, counted: usize) -> String {
-    let (next, soon) = (number(next, counted), number(soon, counted));
-    t_with("assignments-ending", [("next", next.into()), ("soon", soon.into())])
+    let of = |count: usize| [("count", count.into()), ("number", number(count, counted).into())];
+    if next == 0 {
+        t_with("assignments-end-soon", of(soon))
+    } else if next == soon {
+        t_with("assignments-end-next", of(next))
+    } else {
+        t_with("assignments-end-both", of(next).into_iter().chain([("soon", number(soon, counted).into())]))
+    }
 }
 
 /// A number of which only so many are counted.
@@ -558,11 +574,14 @@ pub(crate) fn may_everything_with(resource: &str) -> String {
     t_with("may-everything-with", [("resource", resource.into())])
 }
 
-/// How long ago a moment was, such as `2 hours ago`.
+/// How long ago a moment was, such as `2 hours ago`; or how far ahead it is, such as `in 2 hours`, for less than zero.
 pub(crate) fn ago(seconds: i64) -> String {
-    let sizes = [(86_400, "ago-days"), (3_600, "ago-hours"), (60, "ago-minutes")];
-    let unit = sizes.into_iter().find(|(size, _)| seconds >= *size);
-    unit.map_or_else(|| t("ago-moments").to_owned(), |(size, id)| t_with(id, [("count", (seconds / size).into())]))
+    let before = [(86_400, "ago-days"), (3_600, "ago-hours"), (60, "ago-minutes")];
+    let ahead = [(86_400, "ahead-days"), (3_600, "ahead-hours"), (60, "ahead-minutes")];
+    let sizes = if seconds < 0 { ahead } else { before };
+    let length = seconds.saturating_abs();
+    let unit = sizes.into_iter().find(|(size, _)| length >= *size);
+    unit.map_or_else(|| t("ago-moments").to_owned(), |(size, id)| t_with(id, [("count", (length / size).into())]))
 }
 
 /// Returns the title of the permissions of a resource.
@@ -770,6 +789,21 @@ pub(crate) fn test_result(status: Option<u16>, error: Option<&str>, duration_ms:
 }
 
 // The audit log.
+
+/// The words for an action of the log. `None` for one of an application.
+pub(crate) fn log_action(action: &str) -> Option<&'static str> {
+    named(&log_id("action", action))
+}
+
+/// The words for a type of resource in the log. `None` for one of an application.
+pub(crate) fn log_resource(resource: &str) -> Option<&'static str> {
+    named(&log_id("resource", resource))
+}
+
+/// Returns the id of the words for a code of the log.
+pub(super) fn log_id(what: &str, code: &str) -> String {
+    format!("log-{what}-{}", code.to_lowercase().replace('_', "-"))
+}
 
 /// How many entries of the log a page shows.
 pub(crate) fn entries_shown(count: usize) -> String {

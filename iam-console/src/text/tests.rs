@@ -9,7 +9,7 @@ use fluent_syntax::parser;
 use super::*;
 
 /// The texts that a name of the services chooses, by the starts of their ids.
-const CHOSEN_BY_NAME: [&str; 4] = ["core-", "language-name", "problem-", "resource-"];
+const CHOSEN_BY_NAME: [&str; 6] = ["core-", "language-name", "log-action-", "log-resource-", "problem-", "resource-"];
 
 const FILES: [(&str, &str); 2] =
     [("en", include_str!("../../locales/en.ftl")), ("de", include_str!("../../locales/de.ftl"))];
@@ -113,20 +113,56 @@ fn numbers_days_and_lengths_of_time_have_the_forms_of_the_language() {
     let forms = || {
         let days = [day(1, 31), day(3, 1), day(5, 2), day(12, 24)].map(short_day);
         let lengths = [60, 5_400, 90_061].map(duration);
-        (days, lengths, [0, 1, 2].map(users_affected), [1, 1_234].map(roles_found))
+        let users = [0, 1, 2].map(|count| users_affected(count, count > 0, count > 0));
+        let one_way = [users_affected(1, true, false), users_affected(2, false, true)];
+        (days, lengths, users, one_way, [1, 1_234].map(roles_found))
     };
-    let (days, lengths, users, roles) = forms();
+    let (days, lengths, users, one_way, roles) = forms();
     assert_eq!(days, ["31 Jan", "1 Mar", "2 May", "24 Dec"]);
     assert_eq!(lengths, ["1 minute", "1 hour 30 minutes", "1 day 1 hour 1 minute 1 second"]);
     assert_eq!(users[0], "No user gains or loses a right.");
     assert_eq!(users[1..], ["1 user gains or loses rights:", "2 users gain or lose rights:"]);
+    assert_eq!(one_way, ["1 user gains rights:", "2 users lose rights:"]);
     assert_eq!(roles, ["1 role", "1234 roles"]);
-    let (days, lengths, users, roles) = in_german(forms);
+    let (days, lengths, users, one_way, roles) = in_german(forms);
     assert_eq!(days, ["31. Jan.", "1. März", "2. Mai", "24. Dez."]);
     assert_eq!(lengths, ["1 Minute", "1 Stunde 30 Minuten", "1 Tag 1 Stunde 1 Minute 1 Sekunde"]);
     assert_eq!(users[0], "Kein Benutzer erhält oder verliert ein Recht.");
     assert_eq!(users[1..], ["1 Benutzer erhält oder verliert Rechte:", "2 Benutzer erhalten oder verlieren Rechte:"]);
+    assert_eq!(one_way, ["1 Benutzer erhält Rechte:", "2 Benutzer verlieren Rechte:"]);
     assert_eq!(roles, ["1 Rolle", "1234 Rollen"]);
+}
+
+#[test]
+fn each_action_and_each_type_of_resource_in_the_log_has_its_words() {
+    use super::sentences::log_id;
+
+    let mut expected = BTreeSet::new();
+    for recorded in iam_core::audit::CATALOGUE {
+        expected.insert(log_id("resource", recorded.resource_type.as_str()));
+        expected.extend(recorded.actions.iter().map(|action| log_id("action", action)));
+    }
+    for (tag, file) in FILES {
+        let found = texts(file).into_keys();
+        let found: BTreeSet<String> =
+            found.filter(|id| id.starts_with("log-action-") || id.starts_with("log-resource-")).collect();
+        assert_eq!(found, expected, "{tag}");
+    }
+    assert_eq!(in_german(|| log_action("USER_SUSPENDED")), Some("Benutzer gesperrt"));
+    assert_eq!(log_action("SENT"), None);
+}
+
+#[test]
+fn the_end_of_role_assignments_is_told_by_the_nearer_days() {
+    assert_eq!(
+        [(0, 2), (1, 1), (2, 3), (100, 100)].map(|(next, soon)| ending(next, soon, 100)),
+        [
+            "2 role assignments end within 30 days",
+            "1 role assignment ends within 7 days",
+            "2 role assignments end within 7 days, 3 within 30 days",
+            "100 or more role assignments end within 7 days",
+        ]
+    );
 }
 
 #[test]

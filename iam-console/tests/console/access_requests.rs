@@ -85,6 +85,8 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert_eq!((none.contains("You have not asked for access"), none.matches(NEW).count()), (true, 2), "{none}");
     let overview = app.get("/console", grace_cookie).await.body;
     assert!(overview.contains("You can ask for one") && overview.contains(NEW), "{overview}");
+    let refused = app.get("/console/audit", grace_cookie).await;
+    assert!(refused.body.contains("It needs audit-logs:read") && refused.body.contains(NEW), "{}", refused.body);
     // Who cannot ask is not led there by an empty list.
     assert_eq!(app.get(LIST, cookie).await.body.matches(NEW).count(), 1);
     let choice = app.get(NEW, grace_cookie).await.body;

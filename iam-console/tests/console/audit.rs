@@ -27,9 +27,16 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
         <td data-label=\"Before\"><del>Lovelace</del></td>\n<td data-label=\"After\"><ins>&#60;b&#62;Hopper</ins></td></tr>";
     assert!(answer.body.contains(difference) && !answer.body.contains("<b>"), "{}", answer.body);
     let sentence = "<strong>ada@example.com changed the user grace@example.com (lastName)</strong>";
-    assert!(answer.body.contains(sentence) && answer.body.contains("<code>USER UPDATE</code>"), "{}", answer.body);
+    assert!(
+        answer.body.contains(sentence) && answer.body.contains("<dd>Changed <code>USER UPDATE</code></dd>"),
+        "{}",
+        answer.body
+    );
     assert!(answer.body.contains(&format!("/console/users/{}", grace.id)), "{}", answer.body);
     assert!(!answer.body.contains("signed in</strong>"), "{}", answer.body);
+    // The filter has words, and their codes as its values.
+    assert!(answer.body.contains(r#"<option value="UPDATE" selected>Changed</option>"#), "{}", answer.body);
+    assert!(answer.body.contains(r#"<option value="ROLE_ASSIGNMENT">Role assignment</option>"#), "{}", answer.body);
     // On a narrow screen, filters are folded unless one is set.
     assert!(answer.body.contains(r#"<details class="filters" open>"#), "{}", answer.body);
     assert!(app.get("/console/audit", &cookie).await.body.contains(r#"<details class="filters">"#));
@@ -126,7 +133,11 @@ async fn the_log_is_for_those_who_may_read_it_and_of_one_tenant() {
     let ada = app.register(EMAIL).await;
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
-    assert_eq!(app.get("/console/audit", &cookie).await.status, StatusCode::FORBIDDEN);
+    let refused = app.get("/console/audit", &cookie).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let text = "It needs audit-logs:read: ask an administrator.";
+    assert!(refused.body.contains("<h1>You may not see this page</h1>") && refused.body.contains(text), "{refused:?}");
+    assert!(!refused.body.contains("/access-requests/new"), "{refused:?}");
     app.register("eve@example.org").await;
     let cookie = app.sign_in("eve@example.org").await;
     let answer = app.get("/console/audit", &cookie).await;

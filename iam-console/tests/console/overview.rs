@@ -24,7 +24,10 @@ async fn the_overview_counts_users_and_sign_ins() {
     app.clock.advance(TimeDelta::days(1));
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("/console/users?status=SUSPENDED\">Suspended</a>: <strong>1</strong>"), "{body}");
+    assert!(
+        body.contains("<strong class=\"large\">1</strong> <a href=\"/console/users?status=SUSPENDED\">Suspended</a>"),
+        "{body}"
+    );
     assert!(body.contains("hx-get=\"/console/charts\"") && !body.contains("class=\"chart\""), "{body}");
     let page = app.get("/console/charts", &cookie).await.body;
     // The registration is a sign-in, too.
@@ -97,7 +100,7 @@ async fn who_may_see_nothing_has_an_overview_of_itself() {
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("Nothing needs a hand") && !body.contains("id=\"log\""), "{body}");
+    assert!(body.contains("Nothing needs attention") && !body.contains("id=\"log\""), "{body}");
     assert!(
         body.contains("You have no roles") && !body.contains("/charts") && !body.contains("status=ACTIVE"),
         "{body}"
@@ -111,7 +114,7 @@ async fn the_overview_shows_what_ends_soon() {
     let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("Nothing needs a hand") && !body.contains("id=\"hand-"), "{body}");
+    assert!(body.contains("Nothing needs attention") && !body.contains("id=\"hand-"), "{body}");
     for (role, days) in [("MEMBER", 7), ("AUDITOR", 8), ("USER_ADMIN", 31)] {
         let Some(role) = app.iam.roles().by_name(&ada, role).await.unwrap() else { continue };
         let expires_at = Some(app.iam.now() + TimeDelta::days(days));
@@ -129,7 +132,8 @@ async fn the_overview_shows_what_ends_soon() {
     let new = NewApiKey { name: "Nightly".into(), permissions, expires_at, ..NewApiKey::default() };
     app.iam.api_keys().create(&ada, robot, new).await.unwrap();
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("within 7 days: 1; within 30 days: 2"), "{body}");
+    assert!(body.contains("1 role assignment ends within 7 days, 2 within 30 days"), "{body}");
+    assert!(body.contains(">in 7 days</time>") && body.contains(">in 8 days</time>"), "{body}");
     assert!(body.find("MEMBER · the whole tenant").unwrap() < body.find("AUDITOR · the whole tenant").unwrap());
     assert!(body.contains("2 API keys end within 30 days") && !body.contains("Later"), "{body}");
     let own = format!("<a href=\"/console/account\">Soon &#38; sure</a> · {EMAIL}</span>");

@@ -155,7 +155,7 @@ async fn a_preview_says_what_happens_and_who_is_left_out_and_changes_nothing() {
         "grace@example.com",
         "The user is suspended already.",
         "This is your own account.",
-        "1 user gains or loses rights",
+        "1 user loses rights",
     ] {
         assert!(preview.body.contains(text), "{text}: {}", preview.body);
     }

@@ -446,7 +446,7 @@ async fn a_directory_is_removed_after_a_choice_and_a_preview() {
     let preview = signed.post(&path, &fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
     assert!(preview.body.contains("Remove the directory Entra &#60;1&#62;"), "{}", preview.body);
-    assert!(preview.body.contains("1 user gains or loses rights"), "{}", preview.body);
+    assert!(preview.body.contains("1 user loses rights"), "{}", preview.body);
     assert!(preview.body.contains("grace@example.com") && preview.body.contains("<del>Loses</del>"));
     assert_eq!((preview.hidden("users"), preview.hidden("version")), ("suspend".into(), version.clone()));
     assert_eq!((directories(app, ada).await.len(), signed.held(grace).await.len()), (1, 1), "nothing is removed yet");
