@@ -164,7 +164,6 @@ in-whole-tenant = im gesamten Mandanten
 also-below = Benutzer, die eine dieser Rollen in einer einzelnen Organisation haben, dürfen es dort. Jede Rolle führt zu allen ihren Inhabern:
 none-below = Kein anderer Benutzer darf es in einer einzelnen Organisation.
 no-such-permission = muss eine Berechtigung sein: Wählen Sie einen Vorschlag aus, zum Beispiel users:read
-several-permissions = steht für mehrere Berechtigungen: Wählen Sie einen Vorschlag aus
 at-moment = Zeitpunkt (UTC)
 ask = Prüfen
 allowed = Ja
@@ -474,6 +473,10 @@ action = Aktion
 every-action = Jede Aktion
 from-day = Von (Tag in UTC)
 until-day = Bis (Tag in UTC)
+today = Heute
+yesterday = Gestern
+last-seven-days = Letzte 7 Tage
+days-in-utc = Tage in UTC
 resource-id = ID der Ressource
 about-which = Betroffene Ressource
 about-which-hint = Ihre ID oder die E-Mail-Adresse eines Benutzers
@@ -613,7 +616,7 @@ remove-domain-confirm = Ja, diese Domain entfernen
 
 eligibilities = Anfragerechte
 eligibility = Anfragerecht
-eligibilities-what = Ein Anfragerecht erlaubt einem Benutzer oder den Inhabern einer Rolle, eine Rolle auf Zeit zu beantragen. Für sich allein verleiht es nichts. Was die Rolle erlaubt, müssen Sie selbst dürfen.
+eligibilities-what = Wer welche Rolle auf welche Zeit beantragen darf, und wer das genehmigt. Ein Anfragerecht verleiht für sich allein nichts. Um eines anzulegen, müssen Sie selbst dürfen, was die Rolle erlaubt.
 new-eligibility = Neues Anfragerecht
 create-eligibility = Anfragerecht anlegen
 create-first-eligibility = Erstes Anfragerecht anlegen
@@ -784,11 +787,11 @@ all-permissions = alle Berechtigungen des Benutzers
 in-organization = in der Organisation
 new-key = Neuer API-Schlüssel
 create-key = Schlüssel erstellen
-key-what = Ein Programm mit diesem Schlüssel darf innerhalb dieser Grenzen, was der Benutzer darf.
+key-what = Ein Programm mit diesem Schlüssel darf innerhalb dieser Grenzen, was sein Benutzer in diesem Augenblick darf.
 key-name-hint = Zum Beispiel der Name des Programms
-key-permissions = Nur diese Berechtigungen
-key-permissions-hint = Zum Beispiel users:read oder roles:*, durch Leerzeichen getrennt. Leer: alle Berechtigungen des Benutzers
-key-permissions-of-other-hint = Zum Beispiel users:read oder roles:*, durch Leerzeichen getrennt. Sie müssen sie selbst haben
+key-permissions-hint = Angeboten wird nur, was Sie haben. Ohne Auswahl darf der Schlüssel alles, was Sie dürfen.
+key-permissions-of-other-hint = Wählen Sie mindestens eine. Angeboten wird nur, was Sie als Ersteller des Schlüssels haben. Ein Schlüssel verleiht nichts, was sein Benutzer nicht hat.
+key-needs-permissions = Wählen Sie mindestens eine Berechtigung für den Schlüssel eines anderen Benutzers.
 key-organization-hint = Geben Sie einen Teil des Namens ein, und wählen Sie aus. Der Schlüssel gilt nur in ihr und darunter. Leer: überall
 key-expiry-hint = Höchstens 365 Tage ab jetzt. Leer: 90 Tage ab jetzt
 key-once = Kopieren Sie den Schlüssel jetzt. Er wird nicht noch einmal angezeigt. Ein Programm sendet ihn als Bearer-Token.
@@ -1135,6 +1138,8 @@ search-users-hint = Ein Teil des Namens oder der E-Mail-Adresse
 no-user-matches = Kein passender Benutzer.
 show-all-users = Alle Benutzer anzeigen
 service-account = Dienstkonto
+service-accounts = Dienstkonten
+every-kind = Personen und Dienstkonten
 may-change-only-in = Sie dürfen nur Benutzer ändern, deren Heimat und sämtliche Rollen in einer dieser Organisationen oder darunter liegen:
 on-this-page = Auf dieser Seite
 what-user-may = Was dieser Benutzer darf
@@ -1159,7 +1164,7 @@ act-as-user-what = Für begrenzte Zeit sehen und tun Sie, was dieser Benutzer se
 act-reason-hint = Der Benutzer sieht ihn; er steht auch im Protokoll.
 for-how-long = Wie lange
 act-read-only = Nur ansehen: Es kann nichts geändert werden
-suspend-what = Der Benutzer kann sich dann nicht mehr anmelden, bis Sie das Konto reaktivieren. Alle seine Sitzungen werden beendet.
+suspend-what = Der Benutzer kann sich dann nicht mehr anmelden, bis Sie das Konto reaktivieren. Alle seine Sitzungen werden beendet. Auch seine Rollen aus Zugriffsanfragen enden, und seine wartenden Anfragen werden abgebrochen: Beides kommt nicht von selbst zurück.
 suspend-confirm = Diesen Benutzer sperren
 send-reset = Link für ein neues Passwort senden
 send-reset-what = Der Benutzer erhält per E-Mail einen Link, um ein neues Passwort zu wählen. Der Link gilt 30 Minuten.
@@ -1242,7 +1247,7 @@ sequence = Nummer des Ereignisses
 send-again-from-here = Erneut senden, mit allen späteren Ereignissen
 send-again-events = Alte Ereignisse erneut senden
 from-sequence = Nummer des ersten Ereignisses
-from-sequence-hint = Dieses Ereignis und alle späteren dieser Typen werden erneut gesendet.
+from-sequence-hint = Dieses Ereignis und alle späteren dieser Typen werden erneut gesendet. Die Nummer eines Ereignisses steht oben bei seiner Zustellung und auf der Seite seines Eintrags im Prüfprotokoll.
 events-are-sent-again = Die Ereignisse werden erneut gesendet. Öffnen Sie diese Seite später, um die Antworten zu sehen.
 
 ## Texts with arguments: forms and common parts.
@@ -1378,6 +1383,13 @@ assignments-found =
        *[other] { $count } Zuweisungen
     }
 revoke-role = { $user } die Rolle { $role } entziehen
+several-permissions = kann für mehrere Berechtigungen stehen, zum Beispiel { $names }: Wählen Sie einen Vorschlag aus
+not-held-now = { $meaning } (Der Benutzer hat sie derzeit nicht.)
+key-holds =
+    { $held ->
+        [0] Der Benutzer hat derzeit keine davon: Der Schlüssel erlaubt nichts.
+       *[other] Der Benutzer hat derzeit { $held } von diesen { $all }. Die übrigen verleihen nichts.
+    }
 assign-role-to = { $user } die Rolle { $role } in { $organization } und darunter zuweisen
 assign-role-in-tenant = { $user } die Rolle { $role } im gesamten Mandanten zuweisen
 change-end-of = Ende der Rolle { $role } von { $user } ändern
@@ -1429,6 +1441,7 @@ results-found =
     }
 words-overview = start startseite dashboard statistik anmeldungen
 words-users = personen mitglieder mitarbeiter angestellte dienstkonten
+words-service-accounts = api-schlüssel api keys maschinen programme roboter bots tokens
 words-users-new = hinzufügen anlegen erstellen person konto
 words-users-import = csv hochladen datei personen
 words-invitations = eingeladene personen ausstehend
@@ -1437,6 +1450,7 @@ words-roles = gruppen berechtigungen rechte
 words-roles-new = anlegen erstellen hinzufügen berechtigungen
 words-assignments = wer hat rollen rollenzuweisungen mitglieder
 words-assignments-new = geben vergeben benutzer
+words-runs = rückgängig erneut viele mehrere massenaktionen bulk benutzer zuweisungen
 words-organizations = orte baum filialen einheiten abteilungen teams
 words-organizations-new = anlegen erstellen hinzufügen ort filiale einheit abteilung team
 words-access = warum berechtigung rechte erlaubt
@@ -1626,7 +1640,7 @@ run-change-end =
        *[other] Ende von { $count } Zuweisungen ändern
     }
 run-assign-what = Jeder Benutzer erhält die Rolle sofort.
-run-suspend-what = Jeder Benutzer kann sich nicht mehr anmelden, bis sein Konto reaktiviert wird. Alle Sitzungen werden beendet.
+run-suspend-what = Jeder Benutzer kann sich nicht mehr anmelden, bis sein Konto reaktiviert wird. Alle Sitzungen und alle Rollen aus Zugriffsanfragen enden. Wartende Anfragen werden abgebrochen.
 run-reactivate-what = Jeder Benutzer kann sich wieder anmelden, mit denselben Rollen wie zuvor.
 run-end-sessions-what = Jeder Benutzer muss sich auf jedem Gerät erneut anmelden.
 run-revoke-what = Jeder Benutzer verliert die Rolle sofort.
@@ -1702,8 +1716,8 @@ test-accepted = { $answer }. Der Test ist angenommen.
 entries-shown =
     { $count ->
         [0] Kein passender Eintrag.
-        [one] 1 Eintrag
-       *[other] { $count } Einträge
+        [one] 1 Eintrag auf dieser Seite
+       *[other] { $count } Einträge auf dieser Seite
     }
 fields-unchanged =
     { $count ->
@@ -1763,6 +1777,102 @@ log-resource-directory-group = Gruppe eines Verzeichnisses
 log-resource-eligibility = Anfragerecht
 log-resource-access-request = Zugriffsanfrage
 log-resource-legal-hold = Aufbewahrungssperre
+
+## Die Felder der Einträge des Prüfprotokolls.
+
+log-field-access-request-id = Zugriffsanfrage
+log-field-actor-id = Handelnde Person
+log-field-adopt = Übernimmt Benutzer
+log-field-approvals = Genehmigungen
+log-field-approvals-needed = Nötige Genehmigungen
+log-field-approved-by = Genehmigt von
+log-field-approver-role-id = Rolle der Entscheidenden
+log-field-assignment-id = Rollenzuweisung
+log-field-attributes = Attribute
+log-field-authzen-identifiers = Bezeichner in AuthZEN-Anfragen
+log-field-cause = Ursache
+log-field-client-id = Client-ID
+log-field-close-reason = Grund des Endes
+log-field-decision = Entscheidung
+log-field-decision-reason = Grund der Entscheidung
+log-field-deletion-at = Endgültig gelöscht am
+log-field-description = Beschreibung
+log-field-directory-group-id = Gruppe eines Verzeichnisses
+log-field-directory-id = Verzeichnis
+log-field-display-name = Name
+log-field-domain = Domain
+log-field-domain-ids = Domains
+log-field-due-at = Fällig
+log-field-eligibility-id = Anfragerecht
+log-field-email = E-Mail-Adresse
+log-field-email-login = Anmeldung per E-Mail
+log-field-email-verified-at = E-Mail-Adresse bestätigt am
+log-field-enabled = Eingeschaltet
+log-field-ends-at = Ende
+log-field-expires-at = Läuft ab
+log-field-external-id = Externe Kennung
+log-field-factor-is-trusted = Seinem zweiten Faktor wird vertraut
+log-field-first-name = Vorname
+log-field-format = Format
+log-field-former-until = Früheres Geheimnis gültig bis
+log-field-grants = Rollen, die sie gibt
+log-field-held-role-id = Inhaber der Rolle
+log-field-home-organization-id = Heimat
+log-field-identity-provider-id = Identitätsanbieter
+log-field-invitation-id = Einladung
+log-field-is-rotated = Geheimnis ersetzt
+log-field-is-trusted = Durch vertrauenswürdigen Code
+log-field-issuer = Aussteller
+log-field-item-id = Posten der Überprüfung
+log-field-keeps-log = Behält das Protokoll
+log-field-kind = Art
+log-field-lapses-at = Verfällt am
+log-field-last-name = Nachname
+log-field-max-seconds = Höchstens (Sekunden)
+log-field-members = Mitglieder
+log-field-members-added = Hinzugefügte Mitglieder
+log-field-members-removed = Entfernte Mitglieder
+log-field-method = Verfahren
+log-field-name = Name
+log-field-organization-attributes = Attribute von Organisationen
+log-field-organization-id = Organisation
+log-field-parent-id = Übergeordnete Organisation
+log-field-password-login = Anmeldung mit Passwort
+log-field-password-policy = Passwortrichtlinie
+log-field-permissions = Berechtigungen
+log-field-provider-id = Identitätsanbieter
+log-field-provisioning = Personen ohne Benutzer
+log-field-read-only = Nur Lesen
+log-field-reason = Grund
+log-field-release-reason = Grund der Aufhebung
+log-field-replayed-from = Erneut gesendet ab Nummer
+log-field-retention-days = Tage, für die Einträge aufbewahrt werden
+log-field-role-id = Rolle
+log-field-role-ids = Rollen
+log-field-role-name = Name der Rolle
+log-field-roles = Rollen
+log-field-scope = Möglicher Geltungsbereich
+log-field-scopes = Scopes
+log-field-second-factor = Zweiter Faktor
+log-field-second-factor-grace-days = Schonfrist für den zweiten Faktor in Tagen
+log-field-seconds = Dauer (Sekunden)
+log-field-service-account-id = Dienstkonto
+log-field-slug = Kurzname
+log-field-starts-at = Beginn
+log-field-status = Status
+log-field-subject = Kennung beim Anbieter
+log-field-subject-claim = Woran eine Person erkannt wird
+log-field-target-user-id = Betroffener Benutzer
+log-field-ticket = Ticket
+log-field-trusts-email = Seinen E-Mail-Adressen wird vertraut
+log-field-type = Typ
+log-field-types = Ereignistypen
+log-field-unregistered-attributes = Attribute ohne Definition
+log-field-url = Adresse
+log-field-user-attributes = Attribute von Benutzern
+log-field-user-id = Benutzer
+log-field-user-ids = Benutzer
+log-field-user-name = Benutzername
 
 ## The texts of the script of the audit log.
 

@@ -164,7 +164,6 @@ in-whole-tenant = in the whole tenant
 also-below = Users who hold one of these roles in a single organization may do it there. Each role leads to all who hold it:
 none-below = No other user may do it in a single organization.
 no-such-permission = must be a permission: choose one that is offered, such as users:read
-several-permissions = means several permissions: choose one that is offered
 at-moment = At (UTC)
 ask = Ask
 allowed = Yes
@@ -474,6 +473,10 @@ action = Action
 every-action = Every action
 from-day = From (day in UTC)
 until-day = Until (day in UTC)
+today = Today
+yesterday = Yesterday
+last-seven-days = Last 7 days
+days-in-utc = Days in UTC
 resource-id = Id of the resource
 about-which = About which one
 about-which-hint = Its id, or the e-mail address of a user
@@ -613,7 +616,7 @@ remove-domain-confirm = Yes, remove this domain
 
 eligibilities = Eligibilities
 eligibility = Eligibility
-eligibilities-what = An eligibility lets a user, or the holders of a role, ask for a role for a time. It gives nothing by itself. You need what the role permits yourself.
+eligibilities-what = Who may ask for which role, for how long, and who approves it. An eligibility gives nothing by itself. To create one, you need what the role permits yourself.
 new-eligibility = New eligibility
 create-eligibility = Create the eligibility
 create-first-eligibility = Create the first eligibility
@@ -784,11 +787,11 @@ all-permissions = all permissions of the user
 in-organization = in organization
 new-key = New API key
 create-key = Create the key
-key-what = A program that has the key may do what the user may do, within these limits.
+key-what = A program that has the key may do what its user may do at that moment, within these limits.
 key-name-hint = Such as the name of the program
-key-permissions = Only these permissions
-key-permissions-hint = Such as users:read or roles:*, with spaces between them. Empty: all permissions of the user
-key-permissions-of-other-hint = Such as users:read or roles:*, with spaces between them. You must hold them yourself
+key-permissions-hint = Only what you hold is offered. Choose nothing for a key that may do all that you may do.
+key-permissions-of-other-hint = Choose at least one. Only what you, who make the key, hold is offered. A key gives nothing that its user does not hold.
+key-needs-permissions = Choose at least one permission for the key of another user.
 key-organization-hint = Type a part of the name, and choose. The key works only in it and below it. Empty: everywhere
 key-expiry-hint = At most 365 days from now. Empty: 90 days from now
 key-once = Copy the key now. It is not shown again. A program sends it as a bearer token.
@@ -1135,6 +1138,8 @@ search-users-hint = A part of a name or of an e-mail address
 no-user-matches = No user matches.
 show-all-users = Show all users
 service-account = Service account
+service-accounts = Service accounts
+every-kind = People and service accounts
 may-change-only-in = You may change only users whose home, and all of whose roles, are in one of these organizations or below:
 on-this-page = On this page
 what-user-may = What this user may do
@@ -1159,7 +1164,7 @@ act-as-user-what = You see and do what this user may see and do, for a limited t
 act-reason-hint = The user and the log see it.
 for-how-long = For how long
 act-read-only = Only look: nothing can be changed
-suspend-what = The user can then no longer sign in until you reactivate the account. All sessions of the user end.
+suspend-what = The user can then no longer sign in until you reactivate the account. All sessions of the user end. So do the roles that it has by access requests, and its requests that wait are cancelled: neither comes back by itself.
 suspend-confirm = Suspend this user
 send-reset = Send a link for a new password
 send-reset-what = The user gets a link by e-mail to choose a new password. The link works for 30 minutes.
@@ -1242,7 +1247,7 @@ sequence = Number of the event
 send-again-from-here = Send again, with all later events
 send-again-events = Send old events again
 from-sequence = Number of the event to begin with
-from-sequence-hint = This event and all later ones of these types are sent again.
+from-sequence-hint = This event and all later ones of these types are sent again. The number of an event stands at its delivery above, and on the page of its entry in the audit log.
 events-are-sent-again = The events are sent again. Open this page later to see the answers.
 
 ## Texts with arguments: forms and common parts.
@@ -1378,6 +1383,13 @@ assignments-found =
        *[other] { $count } assignments
     }
 revoke-role = Revoke { $role } of { $user }
+several-permissions = can mean several permissions, such as { $names }: choose one that is offered
+not-held-now = { $meaning } (The user does not hold it now.)
+key-holds =
+    { $held ->
+        [0] The user holds none of these now, so the key allows nothing.
+       *[other] The user now holds { $held } of these { $all }. The others give nothing.
+    }
 assign-role-to = Assign { $role } to { $user } in { $organization } and below
 assign-role-in-tenant = Assign { $role } to { $user } in the whole tenant
 change-end-of = Change the end of { $role } of { $user }
@@ -1429,6 +1441,7 @@ results-found =
     }
 words-overview = home start dashboard statistics sign-ins
 words-users = people persons members employees service accounts
+words-service-accounts = api keys machines programs robots bots tokens
 words-users-new = add create person people account
 words-users-import = csv upload file people
 words-invitations = invited people pending
@@ -1437,6 +1450,7 @@ words-roles = groups permissions rights
 words-roles-new = create add permissions
 words-assignments = who holds roles grants members
 words-assignments-new = give grant user
+words-runs = undo again many several mass users assignments
 words-organizations = places tree branches units departments teams
 words-organizations-new = create add place branch unit department team
 words-access = why permission rights allowed
@@ -1634,7 +1648,7 @@ run-change-end =
        *[other] Change the end of { $count } assignments
     }
 run-assign-what = Each user gets the role at once.
-run-suspend-what = Each user can no longer sign in until the account is reactivated. All sessions end.
+run-suspend-what = Each user can no longer sign in until the account is reactivated. All sessions end, and so do the roles by access requests. Requests that wait are cancelled.
 run-reactivate-what = Each user can sign in again, with the same roles as before.
 run-end-sessions-what = Each user must sign in again on every device.
 run-revoke-what = Each user loses the role at once.
@@ -1714,8 +1728,8 @@ test-accepted = { $answer }. The test is accepted.
 entries-shown =
     { $count ->
         [0] No entry matches.
-        [one] 1 entry
-       *[other] { $count } entries
+        [one] 1 entry on this page
+       *[other] { $count } entries on this page
     }
 fields-unchanged =
     { $count ->
@@ -1775,6 +1789,102 @@ log-resource-directory-group = Group of a directory
 log-resource-eligibility = Eligibility
 log-resource-access-request = Access request
 log-resource-legal-hold = Legal hold
+
+## The fields of entries of the audit log.
+
+log-field-access-request-id = Access request
+log-field-actor-id = Acting person
+log-field-adopt = Takes over users
+log-field-approvals = Approvals
+log-field-approvals-needed = Approvals needed
+log-field-approved-by = Approved by
+log-field-approver-role-id = Role of those who decide
+log-field-assignment-id = Role assignment
+log-field-attributes = Attributes
+log-field-authzen-identifiers = Names in requests of AuthZEN
+log-field-cause = Cause
+log-field-client-id = Client id
+log-field-close-reason = Reason for the end
+log-field-decision = Decision
+log-field-decision-reason = Reason for the decision
+log-field-deletion-at = Deleted for good at
+log-field-description = Description
+log-field-directory-group-id = Group of a directory
+log-field-directory-id = Directory
+log-field-display-name = Name
+log-field-domain = Domain
+log-field-domain-ids = Domains
+log-field-due-at = Due
+log-field-eligibility-id = Eligibility
+log-field-email = E-mail address
+log-field-email-login = Sign-in by e-mail
+log-field-email-verified-at = E-mail address verified at
+log-field-enabled = Switched on
+log-field-ends-at = End
+log-field-expires-at = Expires
+log-field-external-id = External identifier
+log-field-factor-is-trusted = Its second factor is trusted
+log-field-first-name = First name
+log-field-format = Format
+log-field-former-until = Former secret valid until
+log-field-grants = Roles that it gives
+log-field-held-role-id = Holders of the role
+log-field-home-organization-id = Home
+log-field-identity-provider-id = Identity provider
+log-field-invitation-id = Invitation
+log-field-is-rotated = Secret replaced
+log-field-is-trusted = By trusted code
+log-field-issuer = Issuer
+log-field-item-id = Item of the review
+log-field-keeps-log = Keeps the log
+log-field-kind = Kind
+log-field-lapses-at = Lapses at
+log-field-last-name = Last name
+log-field-max-seconds = At most (seconds)
+log-field-members = Members
+log-field-members-added = Members added
+log-field-members-removed = Members removed
+log-field-method = Method
+log-field-name = Name
+log-field-organization-attributes = Attributes of organizations
+log-field-organization-id = Organization
+log-field-parent-id = Parent organization
+log-field-password-login = Sign-in by password
+log-field-password-policy = Password policy
+log-field-permissions = Permissions
+log-field-provider-id = Identity provider
+log-field-provisioning = Persons without a user
+log-field-read-only = Only reading
+log-field-reason = Reason
+log-field-release-reason = Reason for the release
+log-field-replayed-from = Sent again from the number
+log-field-retention-days = Days for which entries are kept
+log-field-role-id = Role
+log-field-role-ids = Roles
+log-field-role-name = Name of the role
+log-field-roles = Roles
+log-field-scope = Can be held
+log-field-scopes = Scopes
+log-field-second-factor = Second factor
+log-field-second-factor-grace-days = Days of grace for the second factor
+log-field-seconds = Time (seconds)
+log-field-service-account-id = Service account
+log-field-slug = Short name
+log-field-starts-at = Start
+log-field-status = Status
+log-field-subject = Identifier at the provider
+log-field-subject-claim = What names a person
+log-field-target-user-id = User concerned
+log-field-ticket = Ticket
+log-field-trusts-email = Its e-mail addresses are trusted
+log-field-type = Type
+log-field-types = Types of events
+log-field-unregistered-attributes = Attributes without a definition
+log-field-url = Address
+log-field-user-attributes = Attributes of users
+log-field-user-id = User
+log-field-user-ids = Users
+log-field-user-name = User name
 
 ## The texts of the script of the audit log.
 

@@ -114,10 +114,11 @@ enum For {
 }
 
 /// The pages of the console that need no more to be opened, with their names.
-fn all_pages() -> [(&'static str, &'static str, For); 33] {
+fn all_pages() -> [(&'static str, &'static str, For); 35] {
     [
         ("", text::t("overview"), For::All),
         ("/users", text::t("users"), For::Holders(permission::USERS_READ)),
+        ("/users?kind=SERVICE", text::t("service-accounts"), For::Holders(permission::USERS_READ)),
         ("/users/new", text::t("new-user"), For::Holders(permission::USERS_CREATE)),
         ("/users/import", text::t("import-users"), For::Holders(permission::USERS_CREATE)),
         ("/invitations", text::t("invitations"), For::Holders(permission::INVITATIONS_READ)),
@@ -126,6 +127,7 @@ fn all_pages() -> [(&'static str, &'static str, For); 33] {
         ("/roles/new", text::t("new-role"), For::HoldersInTenant(permission::ROLES_CREATE)),
         ("/assignments", text::t("assignments"), For::Holders(permission::ROLE_ASSIGNMENTS_READ)),
         ("/assignments/new", text::t("assign-role"), For::Holders(permission::ROLE_ASSIGNMENTS_CREATE)),
+        ("/runs", text::t("runs"), For::All),
         ("/organizations", text::t("organizations"), For::Holders(permission::ORGANIZATIONS_READ)),
         ("/organizations/new", text::t("new-organization"), For::Holders(permission::ORGANIZATIONS_CREATE)),
         ("/access", text::t("access"), For::All),

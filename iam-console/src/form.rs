@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 6] = ["domainIds", "leftOut", "permission", "roleIds", "selected", "types"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 109] = [
+const KNOWN: [&str; 108] = [
     "account",
     "action",
     "adopt",
@@ -76,7 +76,6 @@ const KNOWN: [&str; 109] = [
     "passwordLogin",
     "passwordPolicy",
     "permission",
-    "permissions",
     "place",
     "proof-back",
     "proof-code",

@@ -1,5 +1,7 @@
 //! The API keys of a user: a part of its page and of the account of a person, a form for a new one, and its secret.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -9,9 +11,11 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use iam_axum::{PathId, Problem};
 use iam_core::api_key::{ApiKey, NewApiKey};
-use iam_core::permission;
-use iam_core::{ApiKeyId, Error, FieldError, Iam, UserId};
+use iam_core::assignment::Grant;
+use iam_core::permission::{self, PermissionPattern, PermissionSet};
+use iam_core::{ApiKeyId, Caller, Error, FieldError, Iam, UserId};
 
+use crate::catalogue::{Catalogue, Group};
 use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
 use crate::form::Form;
@@ -22,7 +26,7 @@ use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
 use crate::time::Time;
-use crate::view::{Field, Frame, page};
+use crate::view::{Field, Frame, errors_of_list, page};
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -42,6 +46,8 @@ pub(crate) struct Keys {
     revoke: String,
     /// `None` if the caller may not see them.
     keys: Option<Vec<ApiKey>>,
+    /// What the user holds now. `None` if no key has only some permissions, or if the caller may not see it.
+    held: Option<PermissionSet>,
     may_create: bool,
     may_revoke: bool,
 }
@@ -57,6 +63,8 @@ impl Keys {
         let (iam, base) = (console.iam.clone(), console.base().to_owned());
         let revoke = format!("{base}{}/revoke-key", signed_in.home_of(user));
         let is_own = signed_in.caller.user() == Some(user);
+        let is_limited = keys.iter().flatten().any(|key| key.permissions.is_some());
+        let held = if is_limited { held_by(&iam, &signed_in.caller, frame, user).await? } else { None };
         Ok(Self {
             iam,
             base,
@@ -64,6 +72,7 @@ impl Keys {
             user,
             revoke,
             keys,
+            held,
             may_create: is_own || frame.may(&permission::API_KEYS_CREATE),
             may_revoke: is_own || frame.may(&permission::API_KEYS_DELETE),
         })
@@ -81,6 +90,62 @@ impl Keys {
     fn is_live(&self, key: &ApiKey) -> bool {
         key.is_live(self.iam.now())
     }
+
+    /// How many of the permissions of a key its user holds now. Empty if it holds all, or if that is not known.
+    fn holds(&self, key: &ApiKey) -> String {
+        let (Some(held), Some(permissions)) = (&self.held, &key.permissions) else { return String::new() };
+        let all = permissions.iter().count();
+        let now = permissions.iter().filter(|pattern| holds_some(held, pattern)).count();
+        if now == all { String::new() } else { text::key_holds(now, all) }
+    }
+}
+
+/// Returns what a user holds now, in any place. `None` if the caller may not see all of it.
+async fn held_by(iam: &Iam, caller: &Caller, frame: &Frame, user: UserId) -> Result<Option<PermissionSet>, Error> {
+    if caller.user() != Some(user) && !frame.may_everywhere(&permission::ROLE_ASSIGNMENTS_READ) {
+        return Ok(None);
+    }
+    Ok(if_allowed(iam.assignments().of_user(caller, user).await)?.map(|grants| permissions_of(&grants)))
+}
+
+/// Returns the permissions of role assignments. What an access request has given does not count for keys.
+fn permissions_of(grants: &[Grant]) -> PermissionSet {
+    let counted = grants.iter().filter(|grant| grant.assignment.is_standing() && grant.is_lineage_active());
+    counted.flat_map(|grant| grant.role.permissions.iter()).cloned().collect()
+}
+
+/// Whether these permissions have something of what a pattern means.
+fn holds_some(held: &PermissionSet, pattern: &PermissionPattern) -> bool {
+    let pattern: PermissionSet = [pattern.clone()].into_iter().collect();
+    !held.intersection(&pattern).is_empty()
+}
+
+/// Returns the permissions that a new key can have: those that its maker holds in some place, and those that are chosen.
+/// One that the user of the key does not hold says so.
+async fn offered(
+    console: &Console,
+    caller: &Caller,
+    frame: &Frame,
+    user: UserId,
+    chosen: &BTreeSet<String>,
+) -> Result<Vec<Group>, Error> {
+    let grants = frame.session.as_ref().and_then(|session| session.grants.as_deref());
+    let of_maker = grants.map(permissions_of);
+    let of_user = held_by(&console.iam, caller, frame, user).await?;
+    let mut groups = Catalogue::read(&console.iam, caller).await?.choices(chosen);
+    for group in &mut groups {
+        group.choices.retain_mut(|choice| {
+            let pattern = choice.name.parse::<PermissionPattern>().ok();
+            let is_in = |held: &PermissionSet| pattern.as_ref().is_some_and(|pattern| held.covers(pattern));
+            let lacks = |held: &PermissionSet| pattern.as_ref().is_some_and(|pattern| !holds_some(held, pattern));
+            if of_user.as_ref().is_some_and(lacks) {
+                choice.text = text::not_held_now(&choice.text);
+            }
+            choice.is_chosen || of_maker.as_ref().is_none_or(is_in)
+        });
+    }
+    groups.retain(|group| !group.choices.is_empty());
+    Ok(groups)
 }
 
 #[derive(Template)]
@@ -89,7 +154,12 @@ struct NewKeyPage {
     frame: Frame,
     error: String,
     back: String,
-    fields: Vec<Field>,
+    name: Field,
+    groups: Vec<Group>,
+    permissions_hint: &'static str,
+    permissions_error: String,
+    /// Where and until when the key can be used.
+    limits: [Field; 2],
 }
 
 async fn page_of(
@@ -100,28 +170,37 @@ async fn page_of(
 ) -> Result<NewKeyPage, Problem> {
     // The same refusal as for the list of its keys: a page about a user of another tenant does not exist.
     console.iam.api_keys().list(&signed_in.caller, user).await?;
+    let frame = signed_in.frame(console).await?;
+    let typed = chosen(form);
+    let groups = offered(console, &signed_in.caller, &frame, user, &typed.iter().cloned().collect()).await?;
+    let is_own = signed_in.caller.is_in_session_of(user);
     let organization = Field::text("organizationId", text::t("organization")).optional();
     let organization = organization.with_hint(text::t("key-organization-hint"));
-    let permissions = Field::text("permissions", text::t("key-permissions"));
-    let permissions = if signed_in.caller.is_in_session_of(user) {
-        permissions.optional().with_hint(text::t("key-permissions-hint"))
-    } else {
-        permissions.with_hint(text::t("key-permissions-of-other-hint"))
-    };
-    let fields = [
-        Field::text("name", text::t("name")).with_hint(text::t("key-name-hint")),
-        permissions,
+    let limits = [
         picker::of_organization(console, organization),
         Field { kind: "date", ..Field::text("expiresAt", text::t("last-day")) }
             .optional()
             .with_hint(text::t("key-expiry-hint")),
     ];
     Ok(NewKeyPage {
-        frame: signed_in.frame(console).await?,
+        frame,
         error,
         back: signed_in.home_of(user),
-        fields: fields.map(|field| field.shown(form, errors)).into(),
+        name: Field::text("name", text::t("name")).with_hint(text::t("key-name-hint")).shown(form, errors),
+        groups,
+        permissions_hint: if is_own {
+            text::t("key-permissions-hint")
+        } else {
+            text::t("key-permissions-of-other-hint")
+        },
+        permissions_error: errors_of_list("permissions", text::t("permissions"), &typed, errors),
+        limits: limits.map(|field| field.shown(form, errors)),
     })
+}
+
+/// Returns the permissions that a person has chosen for a key.
+fn chosen(form: &Form) -> Vec<String> {
+    form.all("permission").map(str::to_owned).collect()
 }
 
 async fn show_new(
@@ -133,10 +212,11 @@ async fn show_new(
 }
 
 async fn issue(console: &Console, signed_in: &SignedIn, user: UserId, form: &Form) -> Result<String, Error> {
-    let permissions = form.given("permissions").map(|typed| {
-        typed.split([' ', ',', ';', '\n']).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
-    });
+    let permissions = Some(chosen(form)).filter(|chosen| !chosen.is_empty());
     let mut errors = Vec::new();
+    if permissions.is_none() && !signed_in.caller.is_in_session_of(user) {
+        errors.push(FieldError::new("permissions", text::t("key-needs-permissions")));
+    }
     let typed = form.get("organizationId");
     let organization = picker::organization(&console.iam, &signed_in.caller, "organizationId", typed).await;
     let organization = collected(organization, &mut errors)?.flatten();
@@ -145,18 +225,8 @@ async fn issue(console: &Console, signed_in: &SignedIn, user: UserId, form: &For
         return Err(Error::Validation(errors));
     }
     let new = NewApiKey { name: form.get("name").to_owned(), permissions, organization, expires_at };
-    let issued = console.iam.api_keys().create(&signed_in.caller, user, new).await.map_err(as_typed)?;
+    let issued = console.iam.api_keys().create(&signed_in.caller, user, new).await?;
     Ok(issued.token.expose().to_owned())
-}
-
-/// Names the fields of an error as the form does, which has one field for all permissions.
-fn as_typed(error: Error) -> Error {
-    let Error::Validation(errors) = error else { return error };
-    let renamed = errors.into_iter().map(|error| {
-        let field = error.field.split('[').next().unwrap_or_default().to_owned();
-        FieldError { field, ..error }
-    });
-    Error::Validation(renamed.collect())
 }
 
 async fn create(

@@ -9,7 +9,7 @@ use iam_core::{Caller, Error, Iam, OrganizationId, RoleId, UserId};
 use crate::problem::if_allowed;
 
 /// How many organizations and how many roles are read for a page at most. The names of others are their ids.
-const MAX: usize = 30;
+pub(crate) const MAX: usize = 30;
 
 /// The names that the caller may see.
 #[derive(Debug, Default)]

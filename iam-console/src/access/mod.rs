@@ -77,6 +77,9 @@ impl Reason {
     }
 }
 
+/// How many permissions are named that the typed words can mean.
+const MOST_NAMED: usize = 5;
+
 /// Returns the permission that a person has typed: its name, its meaning, such as "See users", or words that only one of
 /// the offered permissions has, such as "refund". `described` are these, each with its meaning.
 fn permission(described: &[(String, String)], text: &str) -> Result<Permission, Error> {
@@ -92,11 +95,12 @@ fn permission(described: &[(String, String)], text: &str) -> Result<Permission, 
         let words = [words_of(name), words_of(meaning)].concat();
         !typed.is_empty() && typed.iter().all(|word| words.contains(word))
     };
-    let mut matching = by_meaning.into_iter().chain(offered().filter(has_words).filter(|_| by_meaning.is_none()));
-    match (matching.next(), matching.next()) {
-        (Some((name, _)), None) => name.parse().map_err(|_| refused(text::t("no-such-permission"))),
-        (Some(_), Some(_)) => Err(refused(text::t("several-permissions"))),
-        (None, _) => Err(refused(text::t("no-such-permission"))),
+    let matching = by_meaning.into_iter().chain(offered().filter(has_words).filter(|_| by_meaning.is_none()));
+    let matching: Vec<&str> = matching.take(MOST_NAMED).map(|(name, _)| name.as_str()).collect();
+    match matching.as_slice() {
+        [] => Err(refused(text::t("no-such-permission"))),
+        [name] => name.parse().map_err(|_| refused(text::t("no-such-permission"))),
+        several => Err(refused(&text::several_permissions(&several.join(", ")))),
     }
 }
 
@@ -143,5 +147,8 @@ mod tests {
         ] {
             assert_eq!(found(text).as_deref(), name, "{text}");
         }
+        let refused = permission(&described, "orders").unwrap_err();
+        let Error::Validation(errors) = refused else { panic!("{refused}") };
+        assert!(errors[0].message.contains("orders:read, orders:refund"), "{errors:?}");
     }
 }

@@ -8,7 +8,7 @@ use iam_core::assignment::GrantOrganization;
 use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
-use crate::access::{Reason, Tabs, permission, places};
+use crate::access::{Reason, Tabs, meaning_of, permission, places};
 use crate::catalogue::described_permissions;
 use crate::confirm::{at_fields, text_above};
 use crate::group_names::GroupNames;
@@ -55,6 +55,9 @@ struct WhyPage {
 /// The decision about a question.
 struct Answer {
     user: UserId,
+    /// The permission, as the question was understood, and its meaning.
+    permission: String,
+    meaning: String,
     is_allowed: bool,
     sentence: String,
     reasons: Vec<Reason>,
@@ -110,7 +113,16 @@ impl Answer {
         let groups = GroupNames::read(console, caller, grants.iter().map(|grant| grant.directory_group)).await?;
         let sentence = denial.as_ref().map_or_else(|| text::t("allowed-because").to_owned(), text::denial);
         let reasons = grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
-        Ok(Self { user, is_allowed: denial.is_none(), sentence, reasons, elsewhere })
+        let meaning = meaning_of(described, &permission);
+        Ok(Self {
+            user,
+            permission: permission.as_str().to_owned(),
+            meaning,
+            is_allowed: denial.is_none(),
+            sentence,
+            reasons,
+            elsewhere,
+        })
     }
 }
 

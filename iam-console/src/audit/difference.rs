@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::audit::ids::named;
+use crate::names::Names;
 use crate::text;
 
 /// What the log has in the place of a secret.
@@ -69,8 +71,12 @@ impl DifferenceKind {
     }
 }
 
-/// Returns the fields of both values, by their names. Null is no value.
-pub(super) fn differences(before: Option<&Map<String, Value>>, after: Option<&Map<String, Value>>) -> Vec<Difference> {
+/// Returns the fields of both values, by their names. Null is no value. `names` are those of the ids in the values.
+pub(super) fn differences(
+    before: Option<&Map<String, Value>>,
+    after: Option<&Map<String, Value>>,
+    names: &Names,
+) -> Vec<Difference> {
     let (before, after) = (flattened(before), flattened(after));
     let paths: BTreeSet<&Vec<&str>> = before.keys().chain(after.keys()).collect();
     let value_of = |values: &BTreeMap<Vec<&str>, &Value>, path: &Vec<&str>| {
@@ -78,11 +84,13 @@ pub(super) fn differences(before: Option<&Map<String, Value>>, after: Option<&Ma
     };
     let difference = |path: &Vec<&str>| {
         let (before, after) = (value_of(&before, path), value_of(&after, path));
+        let field = path.join(".");
+        let shown = |value: &Value| named(&field, value, names).unwrap_or_else(|| text_of(value));
         Difference {
-            field: path.join("."),
             kind: DifferenceKind::of(before.as_ref(), after.as_ref()),
-            before: before.as_ref().map(text_of),
-            after: after.as_ref().map(text_of),
+            before: before.as_ref().map(shown),
+            after: after.as_ref().map(shown),
+            field,
         }
     };
     paths.into_iter().map(difference).collect()
@@ -130,7 +138,7 @@ mod tests {
     type Row = (String, Option<String>, Option<String>, DifferenceKind);
 
     fn found(before: Value, after: Value) -> Vec<Row> {
-        let found = differences(before.as_object(), after.as_object()).into_iter();
+        let found = differences(before.as_object(), after.as_object(), &Names::default()).into_iter();
         found.map(|difference| (difference.field, difference.before, difference.after, difference.kind)).collect()
     }
 
@@ -149,7 +157,7 @@ mod tests {
         ];
         let before = json!({ "a": "x", "b": null, "c": 1, "d": true, "e": null });
         assert_eq!(found(before, json!({ "a": "y", "b": [1], "d": true })), expected);
-        assert_eq!(differences(None, None), []);
+        assert_eq!(differences(None, None, &Names::default()), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an entry of the log records, in a sentence.
 
-use crate::text::{t, t_with};
+use crate::text::{log_field, t, t_with};
 
 /// The facts of an entry of the log, for its sentence. Texts that are not known are empty.
 pub(super) struct EntryFacts<'a> {
@@ -160,7 +160,8 @@ pub(super) fn entry_sentence(facts: &EntryFacts<'_>) -> String {
     let EntryFacts { resource_type, action, actor, by, subject, user, role, place, fields, .. } = *facts;
     // What may be absent has its space or its brackets with it.
     let named = if subject.is_empty() { String::new() } else { format!(" {subject}") };
-    let fields = if fields.is_empty() { String::new() } else { format!(" ({fields})") };
+    let fields: Vec<String> = fields.split(", ").filter(|field| !field.is_empty()).map(log_field).collect();
+    let fields = if fields.is_empty() { String::new() } else { format!(" ({})", fields.join(", ")) };
     let of_user =
         if facts.is_own || user.is_empty() { String::new() } else { t_with("said-of-user", [("user", user.into())]) };
     let who = if user.is_empty() { t("said-holders-of-a-role") } else { user };

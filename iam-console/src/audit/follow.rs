@@ -11,7 +11,7 @@ use iam_core::Error;
 use iam_core::audit::AuditEntry;
 use serde::Deserialize;
 
-use crate::audit::sentence::names_of;
+use crate::audit::sentence::names_in;
 use crate::audit::{Entry, LIMIT, Params};
 use crate::query::Queries;
 use crate::session::SignedIn;
@@ -65,7 +65,7 @@ pub(super) async fn show(
             Err(error) => return Err(error.into()),
         },
     };
-    let names = names_of(&console.iam, caller, &entries).await?;
+    let names = names_in(&console.iam, caller, &entries).await?;
     let entries = entries.into_iter().map(|entry| Entry::of(entry, &names)).collect();
     page(StatusCode::OK, &NewEntries { base: console.base().to_owned(), entries, after, has_more })
 }

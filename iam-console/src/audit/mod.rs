@@ -3,6 +3,7 @@
 mod difference;
 mod facts;
 mod follow;
+mod ids;
 mod one;
 mod proof;
 pub(crate) mod sentence;
@@ -14,15 +15,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Router, routing::get};
-use chrono::SecondsFormat;
+use chrono::{Days, NaiveDate, SecondsFormat};
 use iam_axum::Problem;
 use iam_core::audit::{AuditEntry, AuditFilter, Cursor, ResourceType};
 use iam_core::{Caller, Error, FieldError, Iam, TenantId, UserId};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::assets::ASSETS;
 use crate::audit::difference::{Difference, differences, text_of};
-use crate::audit::sentence::{names_of, sentence};
+use crate::audit::sentence::{names_in, sentence};
 use crate::day::{first_moment, last_moment};
 use crate::filters::{Chips, Filter};
 use crate::names::Names;
@@ -144,6 +146,17 @@ impl Params {
         Chips::of(&format!("{base}/audit"), &filters, &[])
     }
 
+    /// Returns the last days, as links that keep the other filters.
+    fn days(&self, base: &str, today: NaiveDate) -> [DayLink; 3] {
+        let day = |before: u64| today.checked_sub_days(Days::new(before)).unwrap_or(today).to_string();
+        let spans = [(text::t("today"), 0, 0), (text::t("yesterday"), 1, 1), (text::t("last-seven-days"), 6, 0)];
+        spans.map(|(label, from, until)| {
+            let params = Self { from: day(from), until: day(until), ..self.clone() };
+            let is_chosen = params.from == self.from && params.until == self.until;
+            DayLink { label, address: format!("{base}/audit?{}", params.query("")), is_chosen }
+        })
+    }
+
     /// Returns the query of the same filter, from a position on.
     fn query(&self, cursor: &str) -> String {
         query(&[
@@ -246,9 +259,18 @@ struct InvalidFilter {
 struct EntryList {
     base: String,
     params: Params,
+    days: [DayLink; 3],
     chips: Chips,
     entries: Vec<Entry>,
     next: Option<String>,
+}
+
+/// A link to the entries of some days.
+struct DayLink {
+    label: &'static str,
+    address: String,
+    /// Whether the list shows these days.
+    is_chosen: bool,
 }
 
 /// An entry as a person reads it.
@@ -266,12 +288,15 @@ struct Entry {
 impl Entry {
     fn of(entry: AuditEntry, names: &Names) -> Self {
         let sentence = sentence(&entry, names);
-        let fields = differences(entry.old_value.as_ref(), entry.new_value.as_ref());
+        let fields = differences(entry.old_value.as_ref(), entry.new_value.as_ref(), names);
         // A field without a value before and after says nothing.
         let fields = fields.into_iter().filter(|field| field.before.is_some() || field.after.is_some());
         let (unchanged, changes) = fields.partition(|field| field.kind.is_same());
         let metadata = entry.metadata.iter().filter(|(name, value)| *name != "changedFields" && !value.is_null());
-        let metadata = metadata.map(|(name, value)| (name.clone(), text_of(value))).collect();
+        let shown = |(name, value): (&String, &Value)| {
+            (text::log_field(name), ids::named(name, value, names).unwrap_or_else(|| text_of(value)))
+        };
+        let metadata = metadata.map(shown).collect();
         Self { sentence, changes, unchanged, metadata, is_open: false, entry }
     }
 
@@ -302,10 +327,11 @@ async fn show(
     let (mut list, errors) = match params.filter(&console.iam, caller).await {
         Ok(filter) => {
             let found = audit.list(caller, filter, cursor, LIMIT).await?;
-            let names = names_of(&console.iam, caller, &found.entries).await?;
+            let names = names_in(&console.iam, caller, &found.entries).await?;
             let list = EntryList {
                 base: console.base().to_owned(),
                 params: params.clone(),
+                days: params.days(console.base(), console.iam.now().date_naive()),
                 chips: Chips::default(),
                 next: found.next.map(|cursor| params.query(&cursor.to_string())),
                 entries: found.entries.into_iter().map(|entry| Entry::of(entry, &names)).collect(),

@@ -8,7 +8,7 @@ use iam_axum::{PathId, Problem};
 use iam_core::AuditEntryId;
 
 use crate::audit::Entry;
-use crate::audit::sentence::names_of;
+use crate::audit::sentence::names_in;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
@@ -21,6 +21,8 @@ struct EntryPage {
     frame: Frame,
     base: String,
     shown: Entry,
+    /// The number of the event, as webhooks and the feed have it. `None` if it has none yet.
+    number: Option<u64>,
 }
 
 pub(super) async fn show(
@@ -29,8 +31,11 @@ pub(super) async fn show(
     PathId(id): PathId<AuditEntryId>,
 ) -> Result<Response, Problem> {
     let entry = console.iam.audit().get(&signed_in.caller, id).await?;
-    let names = names_of(&console.iam, &signed_in.caller, std::slice::from_ref(&entry)).await?;
+    // The page shows an entry also if the log cannot prove it.
+    let number =
+        console.iam.audit().prove_inclusion(&signed_in.caller, id, None).await.ok().map(|proof| proof.index + 1);
+    let names = names_in(&console.iam, &signed_in.caller, std::slice::from_ref(&entry)).await?;
     let shown = Entry { is_open: true, ..Entry::of(entry, &names) };
     let frame = signed_in.frame(&console).await?;
-    page(StatusCode::OK, &EntryPage { frame, base: console.base().to_owned(), shown })
+    page(StatusCode::OK, &EntryPage { frame, base: console.base().to_owned(), shown, number })
 }

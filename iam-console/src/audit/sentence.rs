@@ -6,6 +6,7 @@ use iam_core::{Caller, Error, Iam, RoleId, UserId};
 use serde_json::{Map, Value};
 
 use crate::audit::facts::{EntryFacts, acting_as, entry_sentence};
+use crate::audit::ids::Ids;
 use crate::names::Names;
 use crate::text;
 
@@ -14,16 +15,30 @@ const LABELS: [&str; 4] = ["email", "name", "displayName", "url"];
 
 /// Reads the names that the sentences of these entries need.
 pub(crate) async fn names_of(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Names, Error> {
-    let (mut users, mut organizations, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    ids_of(entries).read(iam, caller).await
+}
+
+/// Reads the names that the sentences of these entries and their values need.
+pub(super) async fn names_in(iam: &Iam, caller: &Caller, entries: &[AuditEntry]) -> Result<Names, Error> {
+    let mut ids = ids_of(entries);
     for entry in entries {
-        users.extend([entry.user_id, target_of(entry), impersonator_of(entry)].into_iter().flatten());
-        organizations.extend(entry.organization_id);
-        if entry.resource_type == ResourceType::ROLE && own_label(entry).is_none() {
-            roles.extend(entry.resource_id.as_ref().and_then(|id| id.parse::<RoleId>().ok()));
-        }
-        roles.extend(role_of(entry));
+        let values = [&entry.old_value, &entry.new_value].into_iter().flatten().chain([&entry.metadata]);
+        values.for_each(|values| ids.add(values));
     }
-    Names::read(iam, caller, users, organizations).await?.with_roles(iam, caller, roles).await
+    ids.read(iam, caller).await
+}
+
+fn ids_of(entries: &[AuditEntry]) -> Ids {
+    let mut ids = Ids::default();
+    for entry in entries {
+        ids.users.extend([entry.user_id, target_of(entry), impersonator_of(entry)].into_iter().flatten());
+        ids.organizations.extend(entry.organization_id);
+        if entry.resource_type == ResourceType::ROLE && own_label(entry).is_none() {
+            ids.roles.extend(entry.resource_id.as_ref().and_then(|id| id.parse::<RoleId>().ok()));
+        }
+        ids.roles.extend(role_of(entry));
+    }
+    ids
 }
 
 /// Returns the sentence of each entry, with its moment.

@@ -106,6 +106,11 @@ pub(crate) fn denial(denial: &Denial) -> String {
     text.to_owned()
 }
 
+/// Why a permission is not known: some of those that the typed words can mean.
+pub(crate) fn several_permissions(names: &str) -> String {
+    t_with("several-permissions", [("names", names.into())])
+}
+
 // Access requests.
 
 pub(crate) fn requests_found(count: u64) -> String {
@@ -251,6 +256,18 @@ pub(crate) fn unregistered_attributes(unregistered: &UnregisteredAttributes) -> 
     }
 }
 
+// API keys.
+
+/// How many of the permissions of a key its user holds now.
+pub(crate) fn key_holds(held: usize, all: usize) -> String {
+    t_with("key-holds", [("held", held.into()), ("all", all.into())])
+}
+
+/// The meaning of a permission that the user of a key does not hold.
+pub(crate) fn not_held_now(meaning: &str) -> String {
+    t_with("not-held-now", [("meaning", meaning.into())])
+}
+
 // Directories.
 
 /// Why a directory is not created although its service account is.
@@ -328,6 +345,7 @@ pub(crate) fn other_words(path: &str) -> &'static str {
     match path {
         "" => t("words-overview"),
         "/users" => t("words-users"),
+        "/users?kind=SERVICE" => t("words-service-accounts"),
         "/users/new" => t("words-users-new"),
         "/users/import" => t("words-users-import"),
         "/invitations" => t("words-invitations"),
@@ -336,6 +354,7 @@ pub(crate) fn other_words(path: &str) -> &'static str {
         "/roles/new" => t("words-roles-new"),
         "/assignments" => t("words-assignments"),
         "/assignments/new" => t("words-assignments-new"),
+        "/runs" => t("words-runs"),
         "/organizations" => t("words-organizations"),
         "/organizations/new" => t("words-organizations-new"),
         "/access" => t("words-access"),
@@ -798,6 +817,23 @@ pub(crate) fn log_action(action: &str) -> Option<&'static str> {
 /// The words for a type of resource in the log. `None` for one of an application.
 pub(crate) fn log_resource(resource: &str) -> Option<&'static str> {
     named(&log_id("resource", resource))
+}
+
+/// The words for a field of an entry, by the names that lead to it. A field without words has its names.
+pub(crate) fn log_field(path: &str) -> String {
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    let mut id = String::from("log-field-");
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            id.push('-');
+        }
+        id.push(letter.to_ascii_lowercase());
+    }
+    match (named(&id), rest) {
+        (Some(words), "") => words.to_owned(),
+        (Some(words), rest) => format!("{words}: {rest}"),
+        (None, _) => path.to_owned(),
+    }
 }
 
 /// Returns the id of the words for a code of the log.

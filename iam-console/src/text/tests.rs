@@ -9,7 +9,8 @@ use fluent_syntax::parser;
 use super::*;
 
 /// The texts that a name of the services chooses, by the starts of their ids.
-const CHOSEN_BY_NAME: [&str; 6] = ["core-", "language-name", "log-action-", "log-resource-", "problem-", "resource-"];
+const CHOSEN_BY_NAME: [&str; 7] =
+    ["core-", "language-name", "log-action-", "log-field-", "log-resource-", "problem-", "resource-"];
 
 const FILES: [(&str, &str); 2] =
     [("en", include_str!("../../locales/en.ftl")), ("de", include_str!("../../locales/de.ftl"))];
@@ -150,6 +151,13 @@ fn each_action_and_each_type_of_resource_in_the_log_has_its_words() {
     }
     assert_eq!(in_german(|| log_action("USER_SUSPENDED")), Some("Benutzer gesperrt"));
     assert_eq!(log_action("SENT"), None);
+}
+
+#[test]
+fn a_field_of_an_entry_has_words_or_its_own_name() {
+    let fields = ["parentId", "attributes.desk.room", "ownField", "own.field"];
+    assert_eq!(fields.map(log_field), ["Parent organization", "Attributes: desk.room", "ownField", "own.field"]);
+    assert_eq!(in_german(|| log_field("parentId")), "Übergeordnete Organisation");
 }
 
 #[test]

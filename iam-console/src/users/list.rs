@@ -5,7 +5,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::page::Page;
 use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
-use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_core::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus};
 use serde::Deserialize;
 
 use crate::attributes::{searchable, sought};
@@ -26,6 +26,7 @@ use crate::view::{Frame, page, part, query};
 pub(super) struct Params {
     search: String,
     status: String,
+    kind: String,
     /// The key of a searchable attribute, and its value.
     attribute: String,
     value: String,
@@ -64,7 +65,8 @@ struct UserList {
 
 impl UserList {
     fn is_filtered(&self) -> bool {
-        !self.params.search.is_empty() || !self.params.status.is_empty() || !self.params.value.is_empty()
+        let Params { search, status, kind, value, .. } = &self.params;
+        [search, status, kind, value].iter().any(|text| !text.is_empty())
     }
 
     /// Returns the address of another page of the same list.
@@ -74,10 +76,11 @@ impl UserList {
 
     fn address_of(&self, page: u64, lines: &str) -> String {
         let page = page.to_string();
-        let Params { search, status, attribute, value, sort_by, sort_order, .. } = &self.params;
+        let Params { search, status, kind, attribute, value, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
             ("search", &**search),
             ("status", status),
+            ("kind", kind),
             ("attribute", attribute),
             ("value", value),
             ("sortBy", sort_by),
@@ -92,6 +95,13 @@ impl UserList {
     fn longer(&self) -> Option<String> {
         let is_offered = self.selects && paging::can_be_longer(self.users.total, &self.params.lines);
         is_offered.then(|| self.address_of(1, LONG))
+    }
+}
+
+fn kind_text(kind: &UserKind) -> &'static str {
+    match kind {
+        UserKind::Human => text::t("people"),
+        UserKind::Service => text::t("service-accounts"),
     }
 }
 
@@ -111,7 +121,8 @@ pub(super) async fn show(
         by: filter("sortBy", &params.sort_by)?.unwrap_or_default(),
         order: order(&params.sort_order)?.unwrap_or_default(),
     };
-    let filter = UserFilter { search, status: filter("status", &params.status)?, attribute, ..UserFilter::default() };
+    let (status, kind) = (filter("status", &params.status)?, filter("kind", &params.kind)?);
+    let filter = UserFilter { search, status, kind, attribute, ..UserFilter::default() };
     let request = paging::request_of(params.page, &params.lines)?;
     let found = users.list(caller, &filter, sort, request).await?;
     let address = format!("{}/users", console.base());
@@ -119,6 +130,7 @@ pub(super) async fn show(
     let filters = [
         ("search", &*params.search),
         ("status", &*params.status),
+        ("kind", &*params.kind),
         ("attribute", &*params.attribute),
         ("value", &*params.value),
         ("lines", &*params.lines),
@@ -132,6 +144,7 @@ pub(super) async fn show(
     let chips = [
         Filter::typed("search", text::t("search"), &params.search),
         Filter::of("status", text::t("status"), &params.status, filter.status.as_ref().map_or("", super::text_of)),
+        Filter::of("kind", text::t("kind"), &params.kind, filter.kind.as_ref().map_or("", kind_text)),
         Filter::attribute(&params.attribute, &params.value),
     ];
     let kept = [("sortBy", &*params.sort_by), ("sortOrder", &*params.sort_order), ("lines", &*params.lines)];

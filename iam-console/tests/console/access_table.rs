@@ -701,7 +701,7 @@ impl World {
             }
             "POST /users/{id}/api-keys" => {
                 let path = format!("/users/{}/api-keys/new", self.subject(target, by).await.id);
-                let fields = [("name", "key"), ("permissions", "users:read"), ("organizationId", &*place)];
+                let fields = [("name", "key"), ("permission", "users:read"), ("organizationId", &*place)];
                 self.does(by, &path, &fields).await
             }
             "DELETE /api-keys/{id}" => {

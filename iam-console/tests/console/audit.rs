@@ -5,7 +5,7 @@ use axum::http::{Method, StatusCode};
 use iam_core::Caller;
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::{AuditEntry, NewEvent};
-use iam_core::organization::NewOrganization;
+use iam_core::organization::{NewOrganization, OrganizationPatch};
 use iam_core::role::NewRole;
 use iam_core::user::UserPatch;
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ async fn a_change_is_shown_with_the_values_before_and_after() {
     let path = format!("/console/audit?resource=USER&action=UPDATE&id={}", grace.id);
     let answer = app.get(&path, &cookie).await;
     assert_eq!(answer.status, StatusCode::OK);
-    let difference = "<tr class=\"changed\"><th scope=\"row\">lastName <span class=\"mark\">changed</span></th>\n\
+    let difference = "<tr class=\"changed\"><th scope=\"row\">Last name <span class=\"mark\">changed</span></th>\n\
         <td data-label=\"Before\"><del>Lovelace</del></td>\n<td data-label=\"After\"><ins>&#60;b&#62;Hopper</ins></td></tr>";
     assert!(answer.body.contains(difference) && !answer.body.contains("<b>"), "{}", answer.body);
-    let sentence = "<strong>ada@example.com changed the user grace@example.com (lastName)</strong>";
+    let sentence = "<strong>ada@example.com changed the user grace@example.com (Last name)</strong>";
     assert!(
         answer.body.contains(sentence) && answer.body.contains("<dd>Changed <code>USER UPDATE</code></dd>"),
         "{}",
@@ -58,10 +58,52 @@ async fn values_of_objects_are_compared_one_by_one_and_secrets_are_named_as_such
     let newest = body.split("<li id=\"entry-").nth(1).unwrap();
     let (changed, unchanged) = newest.split_once("<summary>1 unchanged field</summary>").unwrap();
     assert!(changed.contains("<del>2</del></td>\n<td data-label=\"After\"><ins>3</ins>"), "{newest}");
-    assert!(changed.contains("attributes.desk.floor") && !changed.contains("attributes.desk.room"), "{newest}");
-    assert!(unchanged.contains("attributes.desk.room <span class=\"mark\">unchanged</span>"), "{newest}");
-    assert!(changed.contains("attributes.secret <span class=\"mark\">not shown</span>"), "{newest}");
+    assert!(changed.contains("Attributes: desk.floor") && !changed.contains("desk.room"), "{newest}");
+    assert!(unchanged.contains("Attributes: desk.room <span class=\"mark\">unchanged</span>"), "{newest}");
+    assert!(changed.contains("Attributes: secret <span class=\"mark\">not shown</span>"), "{newest}");
     assert_eq!(changed.matches("Redacted: the log keeps no secrets.").count(), 2, "{newest}");
+}
+
+#[tokio::test]
+async fn ids_in_values_stand_beside_their_names_and_an_entry_has_the_number_of_its_event() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let mut places = Vec::new();
+    for name in ["North", "Harbour"] {
+        let new = NewOrganization { name: name.into(), ..NewOrganization::default() };
+        places.push(app.iam.organizations().create(&ada, new).await.unwrap().organization.id);
+    }
+    let patch = OrganizationPatch { parent: Some(Some(places[0])), ..OrganizationPatch::default() };
+    app.iam.organizations().update(&ada, places[1], patch).await.unwrap();
+    let cookie = app.sign_in(EMAIL).await;
+    let body = app.get("/console/audit?resource=ORGANIZATION&action=UPDATE", &cookie).await.body;
+    assert!(body.contains("changed the organization Harbour (Parent organization)</strong>"), "{body}");
+    assert!(body.contains(&format!("<ins>North ({})</ins>", places[0])), "{body}");
+    let (_, rest) = body.split_once("<li id=\"entry-").unwrap();
+    let path = format!("/console/audit/{}", rest.split('"').next().unwrap());
+    assert!(!app.get(&path, &cookie).await.body.contains("Number of the event"));
+    while app.iam.sequence_audit_logs().await.unwrap().more {}
+    let body = app.get(&path, &cookie).await.body;
+    assert!(body.contains("<p class=\"hint\">Number of the event: "), "{body}");
+}
+
+#[tokio::test]
+async fn the_last_days_are_links_that_keep_the_other_filters() {
+    let app = App::new().await;
+    let cookie = app.sign_in(EMAIL).await;
+    let today = app.iam.now().date_naive();
+    let (yesterday, week) = (today - chrono::Days::new(1), today - chrono::Days::new(6));
+    let path = format!("/console/audit?action=LOGIN&from={yesterday}&until={yesterday}");
+    let body = app.get(&path, &cookie).await.body.replace("&#38;", "&");
+    let link =
+        |from, until| format!("<a href=\"/console/audit?action=LOGIN&from={from}&until={until}\" class=\"chip\"");
+    for (link, text) in [
+        (link(today, today), ">Today</a>"),
+        (link(yesterday, yesterday), " aria-current=\"true\">Yesterday</a>"),
+        (link(week, today), ">Last 7 days</a>"),
+    ] {
+        assert!(body.contains(&format!("{link}{text}")), "{link}: {body}");
+    }
 }
 
 #[tokio::test]
@@ -356,7 +398,7 @@ async fn an_entry_says_what_was_done_to_whom() {
         "grace@example.com signed in",
         "ada@example.com ended a session of grace@example.com",
         "grace@example.com signed in",
-        "ada@example.com changed the role DESK (description)",
+        "ada@example.com changed the role DESK (Description)",
         "ada@example.com created the role DESK",
         "ada@example.com assigned the role MEMBER to grace@example.com in &#60;i&#62;Sales",
         "ada@example.com assigned the role MEMBER to grace@example.com in the whole tenant",

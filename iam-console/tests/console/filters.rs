@@ -33,6 +33,7 @@ async fn each_filter_of_a_list_is_shown_and_can_be_removed() {
     let ada_id = ada.user().unwrap();
     let cases = [
         ("users?search=ada&status=ACTIVE".to_owned(), vec!["Search: ada", "Status: Active"]),
+        ("users?kind=HUMAN".to_owned(), vec!["Kind: People"]),
         ("roles?search=member".to_owned(), vec!["Search: member"]),
         ("organizations?search=north&status=ACTIVE".to_owned(), vec!["Search: north", "Status: Active"]),
         ("invitations?status=PENDING".to_owned(), vec!["Status: Pending"]),
@@ -43,7 +44,7 @@ async fn each_filter_of_a_list_is_shown_and_can_be_removed() {
         (format!("access-requests?status=PENDING&role={member}&show=all"), vec!["Status: Pending", "Role: MEMBER"]),
         (
             "audit?user=ada%40example.com&action=LOGIN&from=2026-01-31".to_owned(),
-            vec!["Acting user: ada@example.com", "Action: LOGIN", "From (day in UTC): 2026-01-31"],
+            vec!["Acting user: ada@example.com", "Action: Signed in", "From (day in UTC): 2026-01-31"],
         ),
     ];
     for (address, expected) in cases {

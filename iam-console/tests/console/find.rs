@@ -43,6 +43,8 @@ async fn people_roles_places_and_pages_are_found_by_a_part_of_their_names() {
     for text in ["webho", "notific"] {
         assert!(find(&app, &cookie, text).await.contains("href=\"/console/webhooks\""), "{text}");
     }
+    assert!(find(&app, &cookie, "api+key").await.contains("href=\"/console/users?kind=SERVICE\""));
+    assert!(find(&app, &cookie, "bulk").await.contains("href=\"/console/runs\""));
     assert!(find(&app, &cookie, "dashboard").await.contains("href=\"/console\""));
     // So has a permission.
     let permissions = find(&app, &cookie, "webhooks:cre").await;

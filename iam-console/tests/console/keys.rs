@@ -3,7 +3,10 @@
 use axum::http::{StatusCode, header};
 use chrono::TimeDelta;
 use iam_core::api_key::{ApiKey, NewApiKey};
+use iam_core::assignment::NewAssignment;
 use iam_core::organization::NewOrganization;
+use iam_core::role::NewRole;
+use iam_core::user::NewServiceAccount;
 use iam_core::{Caller, RequestContext, UserId};
 
 use crate::app::{App, EMAIL, PASSWORD, person};
@@ -36,7 +39,8 @@ async fn a_person_makes_a_key_sees_it_once_and_revokes_it() {
 
     let fields = [
         ("name", "nightly"),
-        ("permissions", "users:read, roles:*"),
+        ("permission", "users:read"),
+        ("permission", "roles:*"),
         ("organizationId", organization.slug.as_str()),
         ("expiresAt", "2026-03-01"),
     ];
@@ -77,21 +81,26 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
     let path = format!("/console/users/{}/api-keys/new", ada.user().unwrap());
     let cases = [
         ("name", ""),
-        ("permissions", "users:read <nonsense>"),
         ("organizationId", "nowhere"),
         ("expiresAt", "tomorrow"),
         ("expiresAt", "2026-01-01"),
         ("expiresAt", "2036-01-01"),
     ];
     for (field, value) in cases {
-        let mut fields = vec![("name", "nightly"), ("permissions", "users:read"), ("expiresAt", "2026-03-01")];
+        let mut fields = vec![("name", "nightly"), ("permission", "users:read"), ("expiresAt", "2026-03-01")];
         fields.retain(|(name, _)| *name != field);
         fields.push((field, value));
         let answer = app.post_signed(&path, &cookie, &fields).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{field}: {}", answer.body);
         assert!(answer.body.contains(&format!(r#"aria-describedby="{field}-error "#)), "{field}: {}", answer.body);
-        assert!(field == "permissions" || answer.body.contains(r#"value="users:read""#), "{}", answer.body);
+        assert!(answer.body.contains(r#"value="users:read" checked"#), "{}", answer.body);
     }
+    // An error about a permission names it.
+    let fields = [("name", "nightly"), ("permission", "users:read"), ("permission", "<nonsense>")];
+    let answer = app.post_signed(&path, &cookie, &fields).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+    let error = answer.body.split_once(r#"<p id="permissions-error" class="error">"#).unwrap().1;
+    assert!(error.starts_with("&#60;nonsense&#62; must be ") && error.contains(r#"value="users:read" checked"#));
     // An id that is not one of an organization.
     let unknown = ada.tenant().to_string();
     let fields = [("name", "nightly"), ("organizationId", unknown.as_str())];
@@ -115,8 +124,8 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     let path = format!("{page}/api-keys/new");
     let answer = app.post_signed(&path, &cookie, &[("name", "<u>batch</u>")]).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
-    assert!(answer.body.contains(r#"aria-describedby="permissions-error "#), "{}", answer.body);
-    let fields = [("name", "<u>batch</u>"), ("permissions", "users:read")];
+    assert!(answer.body.contains(">Choose at least one permission for the key"), "{}", answer.body);
+    let fields = [("name", "<u>batch</u>"), ("permission", "users:read")];
     let answer = app.post_signed(&path, &cookie, &fields).await;
     assert_eq!(answer.location(), format!("{page}/api-keys/created"), "{}", answer.body);
     let shown = app.get(&page, &cookie).await;
@@ -149,4 +158,38 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     let answer = app.post_signed(&format!("{page}/revoke-key"), &cookie, &[("key", &key)]).await;
     assert_eq!(answer.location(), format!("{page}?done=key-revoked"));
     assert!(keys_of(&app, &ada, grace.id).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_key_can_have_what_its_maker_holds_and_says_what_its_user_does_not_hold() {
+    let app = App::empty().await;
+    let ada = app.register(EMAIL).await;
+    let robot = NewServiceAccount { name: "Robot".into() };
+    let robot = app.iam.users().create_service_account(&ada, robot).await.unwrap().id;
+    let held = ["api-keys:create", "api-keys:read", "role-assignments:read", "users:read"];
+    app.person_with(&ada, "grace@example.com", &held).await;
+    let cookie = app.sign_in("grace@example.com").await;
+    let (page, path) = (format!("/console/users/{robot}"), format!("/console/users/{robot}/api-keys/new"));
+    let form = app.get(&path, &cookie).await.body;
+    let choice = |form: &str, name: &str| {
+        let (_, rest) = form.split_once(&format!(r#"value="{name}""#))?;
+        Some(rest.split("</label>").next().unwrap().to_owned())
+    };
+    assert!(choice(&form, "users:read").is_some_and(|text| text.contains("does not hold it now")), "{form}");
+    for name in ["*", "users:*", "users:create"] {
+        assert!(choice(&form, name).is_none(), "{name}: {form}");
+    }
+    let fields = [("name", "batch"), ("permission", "users:read"), ("permission", "api-keys:read")];
+    let answer = app.post_signed(&path, &cookie, &fields).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    let shown = app.get(&page, &cookie).await.body;
+    assert!(shown.contains("The user holds none of these now"), "{shown}");
+    let reader = NewRole { name: "READER".into(), permissions: vec!["users:read".into()], ..NewRole::default() };
+    let role = app.iam.roles().create(&ada, reader).await.unwrap().id;
+    let new = NewAssignment { user: robot, role, organization: None, expires_at: None };
+    app.iam.assignments().create(&ada, new).await.unwrap();
+    let shown = app.get(&page, &cookie).await.body;
+    assert!(shown.contains("The user now holds 1 of these 2."), "{shown}");
+    let form = app.get(&path, &cookie).await.body;
+    assert!(choice(&form, "users:read").is_some_and(|text| !text.contains("does not hold it now")), "{form}");
 }

@@ -155,12 +155,15 @@ fn a_person_makes_a_key_changes_its_password_and_ends_other_sessions() {
         browser.click("//details[@class='me']/summary");
         browser.click("//a[text()='My account']");
         browser.click("//a[text()='New API key']");
-        visit.fill(&[("name", "nightly"), ("permissions", "users:read nonsense")]);
+        visit.fill(&[("name", "nightly"), ("organizationId", "nowhere")]);
+        browser.click("//summary[starts-with(., 'Users ')]");
+        browser.click("//input[@value='users:read']");
         visit.press("Create the key");
-        let error = browser.text_of("//p[@id='permissions-error']");
-        assert!(error.starts_with("Only these permissions"), "{error}");
+        let error = browser.text_of("//p[@id='organizationId-error']");
+        assert!(error.starts_with("Organization must be"), "{error}");
         visit.is_sound();
-        visit.fill(&[("permissions", "users:read")]);
+        // The chosen permission is kept.
+        browser.clear("//input[@id='organizationId']");
         visit.press("Create the key");
         let key = browser.text_of("//ul/li/code[starts-with(text(), 'iamk_')]");
         client.with_token(&key).get("/api/v1/users").expect(200);
