@@ -133,6 +133,18 @@ impl ReviewState {
     fn decided(&self) -> u64 {
         self.progress.total.saturating_sub(self.progress.undecided)
     }
+
+    /// What can be done with the review as a whole. It stands in the head of the page.
+    fn actions(&self) -> ReviewActions<'_> {
+        ReviewActions { state: self }
+    }
+}
+
+/// The actions of a review, which change with each decision, too.
+#[derive(Template)]
+#[template(path = "access-review-actions.html")]
+struct ReviewActions<'a> {
+    state: &'a ReviewState,
 }
 
 /// An item with the form for its decision.

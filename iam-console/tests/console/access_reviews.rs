@@ -91,7 +91,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
     let Signed { app, ada, cookie, grace, branch, membership } = &signed;
     let none = app.get("/console/access-reviews", cookie).await;
     assert!(
-        none.body.contains("There is no such review") && none.body.contains("/access-reviews/new"),
+        none.body.contains("There are no access reviews yet") && none.body.contains("/access-reviews/new"),
         "{}",
         none.body
     );
@@ -107,6 +107,8 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(page.contains("2026-02-28T23:59:59.999Z") && page.contains("One item has no decision yet"), "{page}");
+    let not_yet = r#"<button type="button" disabled aria-describedby="not-yet">Complete the review…"#;
+    assert!(page.contains(not_yet) && !page.contains("/complete\""), "{page}");
     let id: AccessReviewId = begun.location().split(['/', '?']).nth(3).unwrap().parse().unwrap();
 
     let fields = [("decision", "REVOKE"), ("reason", "Has left."), ("shown", "UNDECIDED"), ("page", "1")];
@@ -140,6 +142,8 @@ async fn a_decision_in_place_returns_the_item_and_the_progress() {
         "{}",
         part.body
     );
+    let actions = r#"id="review-actions" class="actions" hx-swap-oob="true""#;
+    assert!(part.body.contains(actions) && part.body.contains("/complete\""), "{}", part.body);
     assert!(part.body.contains("&#60;i&#62;fine") && !part.body.contains("<i>"), "{}", part.body);
     assert!(
         part.body.contains("Saved: Keep, grace@example.com, MEMBER") && part.body.contains("by ada@example.com"),
