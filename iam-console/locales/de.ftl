@@ -322,6 +322,7 @@ items = Posten
 all-items = Alle
 undecided = Unentschieden
 keep = Behalten
+keep-selected = Ausgewählte behalten
 decision = Entscheidung
 reason = Grund
 granted = Vergeben

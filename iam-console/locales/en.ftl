@@ -322,6 +322,7 @@ items = Items
 all-items = All
 undecided = Undecided
 keep = Keep
+keep-selected = Keep the selected ones
 decision = Decision
 reason = Reason
 granted = Granted

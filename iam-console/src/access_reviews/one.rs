@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use axum::Extension;
@@ -87,6 +87,11 @@ impl ReviewPage {
         let page = page.to_string();
         let query = query(&[("decision", &*self.params.decision), ("page", &page)]);
         format!("{}/access-reviews/{}?{query}", self.frame.base, self.state.review.id)
+    }
+
+    /// Whether the person can select items, to keep them together.
+    fn selects(&self) -> bool {
+        self.rows.iter().any(ItemRow::is_selectable)
     }
 }
 
@@ -198,6 +203,10 @@ impl ItemRow {
 
     fn is_decided(&self, decision: &ReviewDecision) -> bool {
         self.listed.item.decision() == Some(*decision)
+    }
+
+    fn is_selectable(&self) -> bool {
+        self.can_decide && !self.is_own && self.listed.item.decided.is_none()
     }
 }
 
@@ -448,6 +457,41 @@ pub(super) async fn decide(
             refused_in_place(error, |error| ReviewPage { error, ..shown })
         }
     }
+}
+
+/// Keeps the items that the person has selected.
+pub(super) async fn keep(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match keep_selected(&console, &signed_in, id, &form).await {
+        Ok(done) => Ok(back(&console, id, &Params::shown_by(&form), done)),
+        Err(error) => answer(&console, &signed_in, id, &form, Err(error)).await,
+    }
+}
+
+/// Decides about each selected item by itself, up to one that is refused. What another person has decided meanwhile stays.
+async fn keep_selected(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessReviewId,
+    form: &Form,
+) -> Result<&'static str, Error> {
+    let (reviews, caller) = (console.iam.access_reviews(), &signed_in.caller);
+    // A page offers no more.
+    let selected: BTreeSet<&str> = form.all("selected").take(LIMIT as usize).collect();
+    let mut done = "";
+    for listed in reviews.all_items(caller, id, Some(ReviewItemFilter::Undecided)).await? {
+        let item = listed.item.id();
+        if selected.contains(item.to_string().as_str()) {
+            let keep = NewDecision { decision: ReviewDecision::Keep, reason: None };
+            reviews.decide(caller, id, item, keep).await?;
+            done = "decided";
+        }
+    }
+    Ok(done)
 }
 
 pub(super) async fn complete(

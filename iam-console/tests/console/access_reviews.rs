@@ -157,6 +157,27 @@ async fn a_decision_in_place_returns_the_item_and_the_progress() {
 }
 
 #[tokio::test]
+async fn the_selected_items_are_kept_unless_they_are_decided_meanwhile() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, membership, .. } = &signed;
+    let mary = app.iam.users().create(ada, person("mary@example.com", "Mary")).await.unwrap().id;
+    let new = NewAssignment { user: mary, role: membership.role_id, organization: None, expires_at: None };
+    let of_mary = app.iam.assignments().create(ada, new).await.unwrap().id.to_string();
+    let id = signed.begin("All").await;
+    let path = format!("/console/access-reviews/{id}");
+    let page = app.get(&path, cookie).await.body;
+    assert_eq!(page.matches(r#"name="selected""#).count(), 2, "one's own item is not among them: {page}");
+    signed.decide(id, ReviewDecision::Revoke).await;
+    let fields = [("selected", &*membership.id.to_string()), ("selected", &*of_mary)];
+    let kept = app.post_signed(&format!("{path}/keep"), cookie, &fields).await;
+    assert_eq!(kept.status, StatusCode::SEE_OTHER, "{}", kept.body);
+    let page = app.get(kept.location(), cookie).await.body;
+    assert!(page.contains("The decision is saved") && !page.contains(r#"name="selected""#), "{page}");
+    let progress = app.iam.access_reviews().get(ada, id).await.unwrap().progress;
+    assert_eq!((progress.keep, progress.revoke, progress.undecided), (1, 1, 1));
+}
+
+#[tokio::test]
 async fn a_refused_review_keeps_what_was_typed() {
     let signed = signed().await;
     let Signed { app, cookie, branch, membership, .. } = &signed;
@@ -320,7 +341,7 @@ async fn a_review_of_another_tenant_does_not_exist() {
     for path in [path.clone(), format!("{path}/items.csv")] {
         assert_eq!(signed.app.get(&path, &eve).await.status, StatusCode::NOT_FOUND, "{path}");
     }
-    for path in [signed.item(id), format!("{path}/complete"), format!("{path}/cancel")] {
+    for path in [signed.item(id), format!("{path}/keep"), format!("{path}/complete"), format!("{path}/cancel")] {
         let answer = signed.app.post_signed(&path, &eve, &[("decision", "KEEP")]).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
         let without_token = signed.app.post(&path, &signed.cookie, &[("decision", "KEEP")]).await;
