@@ -307,7 +307,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let tab = match &*params.show {
         "" => Tab::first(&console, &signed_in.caller).await?,
-        show => Tab::named(show)?,
+        named => Tab::named(named)?,
     };
     let params = Params { show: tab.as_str().to_owned(), ..params };
     let found = find(&console, &signed_in, (tab, &params), paging::request(params.page)?).await;
