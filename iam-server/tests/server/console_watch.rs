@@ -191,6 +191,7 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         browser.click("//label[contains(., 'MEMBER')]/input");
         browser.click("//main//button[text()='Begin the review']");
         assert_eq!(browser.text_of("//h1[text()='Spring']"), "Spring");
+        browser.click("//summary[starts-with(., 'Reason')]");
         browser.type_into("//input[@name='reason']", "Has left.");
         browser.click("//button[@value='REVOKE']");
         browser.text_of("//p[@class='progress']/span[text()='1 of 1 decided']");
