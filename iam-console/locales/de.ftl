@@ -8,6 +8,7 @@
 language-name = Deutsch
 console = Konsole
 menu = Menü
+actions = Aktionen
 skip = Zum Inhalt springen
 navigation = Hauptnavigation
 signed-in-as = Angemeldet als
@@ -986,8 +987,8 @@ select = Auswählen
 select-all = Alle auf dieser Seite auswählen
 show-100 = 100 auf einer Seite anzeigen
 with-selected = Mit den ausgewählten
-none-selected = Nichts ausgewählt.
 count-selected = { $count } ausgewählt
+clear-selection = Auswahl aufheben
 preview-follows = Sie sehen zuerst, was geschehen würde. Höchstens 100 können ausgewählt werden.
 assign-many = Rolle zuweisen …
 suspend-many = Sperren …
@@ -1183,7 +1184,6 @@ external-id-hint = Wie ein anderes System, etwa ein Verzeichnis, diese Person be
 about-this-user = was mit diesem Benutzer geschah
 by-this-user = was dieser Benutzer tat
 reset-factors = Alle zweiten Faktoren entfernen
-reset-factors-what = Für eine Person, die Telefon oder Passkey und die Wiederherstellungscodes verloren hat.
 reset-factors-after = Die Sitzungen des Benutzers werden beendet. Danach meldet sich die Person nur mit dem Passwort an, bis ein neuer Faktor eingerichtet ist.
 reset-factors-confirm = Ja, die zweiten Faktoren entfernen
 factors-reset = Der Benutzer hat jetzt keine zweiten Faktoren.
@@ -1499,6 +1499,11 @@ move-to-top = { $name } auf die oberste Ebene verschieben
 suspend-named = { $name } sperren
 reactivate-named = { $name } reaktivieren
 delete-named = { $name } löschen
+restore-named = { $name } wiederherstellen
+end-sessions-of = Alle Sitzungen von { $user } beenden
+reset-factors-of = Alle zweiten Faktoren von { $user } entfernen
+send-reset-to = Link für ein neues Passwort an { $user } senden
+revoke-key-named = Schlüssel { $name } widerrufen
 
 ## The overview, with arguments.
 

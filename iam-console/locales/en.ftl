@@ -8,6 +8,7 @@
 language-name = English
 console = Console
 menu = Menu
+actions = Actions
 skip = Skip to the content
 navigation = Main
 signed-in-as = Signed in as
@@ -986,8 +987,8 @@ select = Select
 select-all = Select all on this page
 show-100 = Show 100 on a page
 with-selected = With the selected ones
-none-selected = Nothing is selected.
 count-selected = { $count } selected
+clear-selection = Clear the selection
 preview-follows = You first see what would happen. At most 100 can be selected.
 assign-many = Assign a role…
 suspend-many = Suspend…
@@ -1183,7 +1184,6 @@ external-id-hint = How another system, such as a directory, names this person. L
 about-this-user = what was done to this user
 by-this-user = what this user did
 reset-factors = Remove all second factors
-reset-factors-what = For a person who has lost the phone or the passkey, and the recovery codes.
 reset-factors-after = The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.
 reset-factors-confirm = Yes, remove the second factors
 factors-reset = The user has no second factors now.
@@ -1499,6 +1499,11 @@ move-to-top = Move { $name } to the top
 suspend-named = Suspend { $name }
 reactivate-named = Reactivate { $name }
 delete-named = Delete { $name }
+restore-named = Restore { $name }
+end-sessions-of = End all sessions of { $user }
+reset-factors-of = Remove all second factors of { $user }
+send-reset-to = Send a link for a new password to { $user }
+revoke-key-named = Revoke the key { $name }
 
 ## The overview, with arguments.
 

@@ -448,6 +448,30 @@ pub(crate) fn delete(name: &str) -> String {
     t_with("delete-named", [("name", name.into())])
 }
 
+/// Revokes an API key.
+pub(crate) fn revoke_key(name: &str) -> String {
+    t_with("revoke-key-named", [("name", name.into())])
+}
+
+pub(crate) fn restore(name: &str) -> String {
+    t_with("restore-named", [("name", name.into())])
+}
+
+/// Ends all sessions of a user.
+pub(crate) fn end_sessions(user: &str) -> String {
+    t_with("end-sessions-of", [("user", user.into())])
+}
+
+/// Removes all second factors of a user.
+pub(crate) fn reset_factors(user: &str) -> String {
+    t_with("reset-factors-of", [("user", user.into())])
+}
+
+/// Sends a user a link for a new password.
+pub(crate) fn send_reset(user: &str) -> String {
+    t_with("send-reset-to", [("user", user.into())])
+}
+
 // The overview.
 
 /// How many directories had requests that were refused.

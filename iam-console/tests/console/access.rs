@@ -7,7 +7,7 @@ use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::permission::NewPermission;
 use iam_core::role::NewRole;
-use iam_core::user::User;
+use iam_core::user::{NewServiceAccount, User};
 use iam_core::{Caller, OrganizationId};
 
 use crate::app::{App, EMAIL, person, request};
@@ -172,6 +172,33 @@ async fn a_field_offers_users_organizations_and_roles_while_a_person_types() {
     let eve = app.sign_in("eve@example.org").await;
     assert!(!app.get("/console/pick/users?user=grace", &eve).await.body.contains("grace"));
     assert!(!app.get("/console/pick/organizations?organization=north", &eve).await.body.contains("north"));
+}
+
+#[tokio::test]
+async fn a_service_account_is_chosen_and_shown_by_its_name_unless_another_has_the_same() {
+    let Signed { app, cookie, ada, .. } = signed().await;
+    let make = async || {
+        let new = NewServiceAccount { name: "Nightly import".to_owned() };
+        app.iam.users().create_service_account(&ada, new).await.unwrap().id
+    };
+    let robot = make().await;
+    let pages = ["/console/assignments/new", "/console/access", "/console/assignments"];
+    let shown = async |value: &str| {
+        let field = format!(r#"name="user" type="text" autocomplete="off" value="{value}""#);
+        for page in pages {
+            let answer = app.get(&format!("{page}?user={robot}"), &cookie).await;
+            assert!(answer.status == StatusCode::OK && answer.body.contains(&field), "{page}: {}", answer.body);
+        }
+    };
+    shown("Nightly import").await;
+    let offered = app.get("/console/pick/users?user=night", &cookie).await.body;
+    assert!(offered.contains(r#"<option value="Nightly import">Service account</option>"#), "{offered}");
+    let found = app.get("/console/assignments?user=Nightly+import", &cookie).await;
+    assert!(found.status == StatusCode::OK && found.body.contains("No assignment matches"), "{}", found.body);
+    make().await;
+    shown(&robot.to_string()).await;
+    let offered = app.get("/console/pick/users?user=night", &cookie).await.body;
+    assert!(offered.contains(&format!(r#"<option value="{robot}">Nightly import (Service account)"#)), "{offered}");
 }
 
 #[tokio::test]

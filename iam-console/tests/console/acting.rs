@@ -88,7 +88,7 @@ async fn what_is_done_is_recorded_with_both_and_said_so() {
     let acting = signed.acting(&[]).await;
     let alan = signed.app.iam.users().create(&signed.ada, person("alan@example.com", "Alan")).await.unwrap();
     let suspend = format!("/console/users/{}/suspend", alan.id);
-    signed.app.post_signed(&suspend, &acting, &[]).await;
+    signed.app.post_signed(&suspend, &acting, &[("confirmed", "yes")]).await;
     let log = signed.app.iam.audit().list(&signed.ada, AuditFilter::default(), None, 1).await.unwrap();
     assert_eq!((&*log.entries[0].action, log.entries[0].user_id), ("USER_SUSPENDED", Some(signed.grace.id)));
     signed.app.post_signed(STOP, &acting, &[]).await;

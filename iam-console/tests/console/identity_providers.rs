@@ -131,7 +131,7 @@ async fn a_new_provider_has_all_that_was_typed_and_shows_its_addresses() {
     let page = app.get(answer.location(), cookie).await.body;
     let callback = format!("<code class=\"secret\">{CALLBACKS}{}</code>", made.id);
     let logout = callback.replace("/callback/", "/backchannel-logout/");
-    for shown in [&*callback, &*logout, r#"value="MEMBER""#, r#"value="north""#, r#"value="oid" selected"#] {
+    for shown in [&*callback, &*logout, r#"value="MEMBER""#, r#"value="North""#, r#"value="oid" selected"#] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     assert!(page.contains(&format!(r#"value="{domain_id}" checked"#)), "{page}");

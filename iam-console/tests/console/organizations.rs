@@ -206,7 +206,7 @@ async fn an_organization_is_created_and_a_mistake_loses_nothing_that_was_typed()
     let signed = signed().await;
     let new = "/console/organizations/new";
     let shown = signed.get(&format!("{new}?parent={}", signed.north)).await;
-    assert!(shown.body.contains(r#"value="north""#), "{}", shown.body);
+    assert!(shown.body.contains(r#"value="North""#), "{}", shown.body);
     let good = [("name", "Quay"), ("slug", "quay"), ("parent", "north")];
     let deep = ["A", "B", "C", "D"];
     let mut bottom = signed.harbour;

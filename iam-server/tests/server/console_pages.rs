@@ -311,6 +311,12 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
         );
         visit.check(&format!("{path} with all details"));
     }
+    visit.open(&format!("/users/{}", seed.user));
+    browser.click("//details[@class='more']/summary");
+    visit.check("the actions on a user");
+    browser.click("//button[starts-with(text(), 'Suspend')]");
+    browser.text_of("//h1[text()='Suspend grace@example.com']");
+    visit.check("the confirmation of a suspension");
     visit.open("/users");
     browser.type_into("//a[@class='brand']", "/");
     browser.type_into("//input[@id='palette-q']", "user");

@@ -166,7 +166,7 @@ fn a_person_makes_a_key_changes_its_password_and_ends_other_sessions() {
         client.with_token(&key).get("/api/v1/users").expect(200);
         client.with_token(&key).get("/api/v1/roles").expect(403);
         browser.click("//a[text()='Done']");
-        browser.click("//summary[starts-with(text(), 'Revoke')]");
+        browser.click("//button[starts-with(text(), 'Revoke')]");
         visit.press("Revoke this key");
         visit.says("The key is revoked.");
         client.with_token(&key).get("/api/v1/users").expect(401);
