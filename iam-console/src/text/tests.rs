@@ -118,8 +118,8 @@ fn numbers_days_and_lengths_of_time_have_the_forms_of_the_language() {
     let (days, lengths, users, roles) = forms();
     assert_eq!(days, ["31 Jan", "1 Mar", "2 May", "24 Dec"]);
     assert_eq!(lengths, ["1 minute", "1 hour 30 minutes", "1 day 1 hour 1 minute 1 second"]);
-    assert_eq!(users[0], "No user gains or loses a right.");
-    assert_eq!(users[1..], ["1 user gains or loses rights:", "2 users gain or lose rights:"]);
+    assert_eq!(users[0], "No user gains or loses a permission.");
+    assert_eq!(users[1..], ["1 user gains or loses permissions:", "2 users gain or lose permissions:"]);
     assert_eq!(roles, ["1 role", "1234 roles"]);
     let (days, lengths, users, roles) = in_german(forms);
     assert_eq!(days, ["31. Jan.", "1. März", "2. Mai", "24. Dez."]);

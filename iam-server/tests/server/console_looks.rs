@@ -151,7 +151,7 @@ fn the_link_of_a_list_is_copied_and_a_narrow_window_keeps_the_columns_that_sort(
     let browser = open(&server, "/users?search=ada&status=&done=created");
     browser.text_of("//h1[text()='Users']");
     browser.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }");
-    browser.click("//button[text()='Copy the link']");
+    browser.click("//button[text()='Copy link']");
     assert_eq!(browser.text_of("//span[@role='status' and text()]"), "Copied");
     let copied = browser.run("return window.copied");
     assert!(copied.as_str().unwrap().ends_with("/console/users?search=ada"), "{copied}");
