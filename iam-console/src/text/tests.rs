@@ -124,8 +124,11 @@ fn numbers_days_and_lengths_of_time_have_the_forms_of_the_language() {
     let (days, lengths, users, roles) = in_german(forms);
     assert_eq!(days, ["31. Jan.", "1. März", "2. Mai", "24. Dez."]);
     assert_eq!(lengths, ["1 Minute", "1 Stunde 30 Minuten", "1 Tag 1 Stunde 1 Minute 1 Sekunde"]);
-    assert_eq!(users[0], "Kein Benutzer erhält oder verliert ein Recht.");
-    assert_eq!(users[1..], ["1 Benutzer erhält oder verliert Rechte:", "2 Benutzer erhalten oder verlieren Rechte:"]);
+    assert_eq!(users[0], "Kein Benutzer erhält oder verliert eine Berechtigung.");
+    assert_eq!(
+        users[1..],
+        ["1 Benutzer erhält oder verliert Berechtigungen:", "2 Benutzer erhalten oder verlieren Berechtigungen:"]
+    );
     assert_eq!(roles, ["1 Rolle", "1234 Rollen"]);
 }
 

@@ -389,7 +389,11 @@ async fn a_link_needs_a_recent_proof_and_the_session_that_began_it() {
     let page = app.post_signed(path, &grace, &fields).await;
     let denied = app.get(&format!("{START}?error=access_denied"), &page.cookies(&grace)).await;
     assert_eq!(denied.status, StatusCode::UNAUTHORIZED);
-    assert!(denied.body.contains("The provider did not sign you in") && denied.body.contains("My account"), "{}", denied.body);
+    assert!(
+        denied.body.contains("The provider did not sign you in") && denied.body.contains("My account"),
+        "{}",
+        denied.body
+    );
     // The account at the provider belongs to Ada.
     world.link(&app.sign_in(EMAIL).await).await;
     let page = app.post_signed(path, &grace, &fields).await;
@@ -468,7 +472,11 @@ async fn the_account_of_another_person_at_the_provider_confirms_nothing_and_the_
     let page = world.confirm(&refused, &cookie).await;
     let denied = app.get(&format!("{START}?error=access_denied"), &page.cookies(&cookie)).await;
     assert_eq!((denied.status, denied.hidden("session")), (StatusCode::UNAUTHORIZED, other.clone()));
-    assert!(denied.body.contains("The provider did not sign you in") && denied.body.contains(STEP_UP), "{}", denied.body);
+    assert!(
+        denied.body.contains("The provider did not sign you in") && denied.body.contains(STEP_UP),
+        "{}",
+        denied.body
+    );
 
     let again = app.post_signed(END_SESSION, &cookie, &fields).await;
     assert_eq!(again.status, StatusCode::FORBIDDEN);

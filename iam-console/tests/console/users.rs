@@ -179,7 +179,11 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     let keeper = app.sign_in("grace@example.com").await;
     let path = format!("/console/users/{alan}");
     let page = app.get(&path, &keeper).await;
-    assert!(page.body.contains("Home organization: ") && !page.body.contains(r#"name="homeOrganizationId""#), "{}", page.body);
+    assert!(
+        page.body.contains("Home organization: ") && !page.body.contains(r#"name="homeOrganizationId""#),
+        "{}",
+        page.body
+    );
     let version = page.hidden("version");
     let names = [("firstName", "Al"), ("lastName", "Turing"), ("email", "alan@example.com"), ("version", &*version)];
     let mut stolen = names.to_vec();
