@@ -32,7 +32,7 @@ saved = The changes are saved.
 cancel = Cancel
 continue = Continue
 optional = optional
-send-link = Send the link
+send-link = Send link
 nothing-is-saved = Nothing is saved. Correct the marked fields.
 correct-fields = Correct the marked fields.
 one-of-the-list = must be one of the list
@@ -174,7 +174,7 @@ held-from = from
 no-role-here = None
 holds-more = Holds more roles than are shown here.
 no-role-holders = No user holds a role there.
-holders-what = Each role also counts in everything below its place. Users who are not active, and roles in organizations that are not active, are left out: they give nothing.
+holders-what = Each role also counts in everything below its scope. Users who are not active, and roles in organizations that are not active, are left out: they grant nothing.
 
 ## Access requests: a user asks for a role for a time, and others decide.
 
@@ -232,7 +232,7 @@ approval-saved = Your approval is saved. One more approval is needed.
 denial-saved = The request is denied.
 request-is-cancelled = The request is cancelled.
 access-has-ended = The access has ended, with everything that was given by it.
-request-changed-meanwhile = The request or its role has changed since you opened this page, so nothing is saved. Open the page again, and look at what the role gives now.
+request-changed-meanwhile = The request or its role has changed since you opened this page, so nothing is saved. Open the page again, and look at what the role grants now.
 cancelled-meanwhile = This request is cancelled, so nothing is saved.
 denied-meanwhile = This request is denied already, so nothing is saved.
 approved-meanwhile = This request is approved already, so nothing is saved.
@@ -255,7 +255,7 @@ no-decisions = No person has decided yet.
 has-approved = Approved
 has-denied = Denied
 counts-no-more = does not count any more: the role has changed since
-approve-again = Your approval does not count any more: the role has changed since. Look at what the role gives now, and decide again.
+approve-again = Your approval does not count any more: the role has changed since. Look at what the role grants now, and decide again.
 your-decision = Your decision
 approve = Approve
 deny = Deny
@@ -275,7 +275,7 @@ comes-to-nothing = This request can no longer take effect: its eligibility has e
 close-request = Close request
 # Why a request cannot become effective now. A sentence follows.
 cannot-become-effective = It cannot take effect now:
-effects-unknown = What the role would give cannot be shown at this moment. Open the page again before you decide.
+effects-unknown = What the role would grant cannot be shown at this moment. Open the page again before you decide.
 access-for-a-time = Temporary access
 you = You
 by-access-request = by an access request
@@ -745,7 +745,7 @@ invite-what = The person gets a link by e-mail, which works for 7 days. With it,
 no-mail-no-invitation = This installation sends no mail, so it cannot send invitations. You can create users with a first password instead. The operator turns mail on with the setting IAM_SMTP_URL, or IAM_MAIL_DIR to try it out.
 invited-name = A suggestion that the person can change
 invited-until = Empty: no end
-send-invitation = Send the invitation
+send-invitation = Send invitation
 accepted = Accepted
 revoked = Revoked
 expired = Expired
@@ -846,7 +846,7 @@ your-tenant = Your tenant
 your-roles = Your roles
 your-session = Your session
 from = From
-no-roles-yet = You have no roles. You can ask for one:
+no-roles-yet = You have no roles. You can request one:
 no-roles = You have no roles. Ask an administrator of your tenant for one.
 needs-a-hand = Needs attention
 nothing-needs-a-hand = Nothing needs your attention. What waits for a decision, ends soon or fails is listed here.
@@ -889,7 +889,7 @@ step-factor = Set up a second factor for your account
 ## The catalogue of permissions.
 
 new-permission = New permission
-new-permission-what = A permission of your application. Roles give it to users, and the application asks whether a user has it.
+new-permission-what = A permission of your application. Roles grant it to users, and the application asks whether a user has it.
 permission-name-hint = A resource and an action in lower-case letters, digits and hyphens, such as orders:refund
 permission-description-hint = What it lets a user do, such as Refund money.
 register-permission = Register permission
@@ -1365,13 +1365,13 @@ account-is-made = The service account is created, and chosen below. The director
 the-address-above = the address above
 key-of-the-account = an API key of the service account
 key-as-bearer-token = HTTP Header, with an API key of the service account as the bearer token
-remove-directory-named = Remove the directory { $name }
+remove-directory-named = Remove directory { $name }
 groups-found =
     { $count ->
         [one] 1 group
        *[other] { $count } groups
     }
-change-grants-of = Change the roles of the group { $group }
+change-grants-of = Change the roles of group { $group }
 role-in = { $role } · { $place }
 account-lacks = The service account of the directory does not hold what this role grants: it lacks { $permission } there.
 by-group = by group { $group } of { $directory }
@@ -1547,7 +1547,7 @@ differences-found =
        *[other] { $count } differences
     }
 may-everything-with = { $resource }: all actions, including those that are added later.
-change-role = Change the role { $name }
+change-role = Change role { $name }
 roles-found =
     { $count ->
         [one] 1 role
@@ -1749,7 +1749,7 @@ said-organization-delete = { $actor } deleted the organization{ $named }
 said-tenant-create = { $actor } created the tenant{ $named }
 said-tenant-read = { $actor } exported what the tenant has
 said-tenant-update = { $actor } changed the settings of the tenant{ $fields }
-said-tenant-delete = { $actor } began to delete the tenant
+said-tenant-delete = { $actor } started to delete the tenant
 said-role-create = { $actor } created the role{ $named }
 said-role-update = { $actor } changed the role{ $named }{ $fields }
 said-role-delete = { $actor } deleted the role{ $named }
@@ -1767,7 +1767,7 @@ said-assignment-to-group = { $actor } handed a role assignment in { $place } ove
 said-assignment-update = { $actor } changed the end of a role assignment in { $place }
 said-session-login = { $actor } signed in
 said-session-token-refresh = { $actor } continued a session
-said-session-impersonation-started = { $by } began to act as { $actor }
+said-session-impersonation-started = { $by } started to act as { $actor }
 said-session-impersonation-ended = { $by } no longer acts as { $actor }
 said-session-update = { $actor } confirmed its identity again
 said-session-logout-all = { $actor } signed out everywhere

@@ -84,7 +84,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let none = app.get(LIST, grace_cookie).await.body;
     assert_eq!((none.contains("You have not requested access"), none.matches(NEW).count()), (true, 2), "{none}");
     let overview = app.get("/console", grace_cookie).await.body;
-    assert!(overview.contains("You can ask for one") && overview.contains(NEW), "{overview}");
+    assert!(overview.contains("You can request one") && overview.contains(NEW), "{overview}");
     // Who cannot ask is not led there by an empty list.
     assert_eq!(app.get(LIST, cookie).await.body.matches(NEW).count(), 1);
     let choice = app.get(NEW, grace_cookie).await.body;

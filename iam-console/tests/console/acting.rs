@@ -94,7 +94,7 @@ async fn what_is_done_is_recorded_with_both_and_said_so() {
     signed.app.post_signed(STOP, &acting, &[]).await;
     let shown = signed.app.get("/console/audit", &signed.cookie).await.body;
     for sentence in [
-        "ada@example.com began to act as grace@example.com",
+        "ada@example.com started to act as grace@example.com",
         "ada@example.com as grace@example.com suspended alan@example.com",
         "ada@example.com no longer acts as grace@example.com",
     ] {

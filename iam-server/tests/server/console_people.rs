@@ -199,7 +199,7 @@ fn a_person_is_invited_and_signs_in() {
         browser.click("(//main//a[text()='Invite a person'])[1]");
         visit.fill(&[("email", "grace@example.com"), ("firstName", "Grace"), ("role-0", "MEMBER")]);
         visit.is_sound();
-        visit.press("Send the invitation");
+        visit.press("Send invitation");
         visit.says("The invitation is on its way.");
         visit.is_sound();
         // A newer message replaces one that is not sent yet.

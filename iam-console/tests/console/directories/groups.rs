@@ -62,7 +62,7 @@ async fn the_roles_of_a_group_are_previewed_and_then_saved() {
         [("roles", "2"), ("role-0", "member"), ("organization-0", "north"), ("role-1", ""), ("version", &*version)];
     let preview = signed.post(&path, &fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
-    assert!(preview.body.contains("Change the roles of the group Finance &#60;1&#62;"), "{}", preview.body);
+    assert!(preview.body.contains("Change the roles of group Finance &#60;1&#62;"), "{}", preview.body);
     assert!(preview.body.contains("1 user gains or loses permissions"), "{}", preview.body);
     assert!(preview.body.contains("<ins>Gains</ins> 2 permissions in North"), "{}", preview.body);
     assert!(preview.body.contains("Users whom the directory adds to the group later"), "{}", preview.body);
