@@ -225,6 +225,14 @@ fn text_of(decision: &ReviewDecision) -> &'static str {
     }
 }
 
+/// What is to become of an item, until the review is completed.
+fn mark_of(decision: &ReviewDecision) -> &'static str {
+    match decision {
+        ReviewDecision::Keep => text::t("to-keep"),
+        ReviewDecision::Revoke => text::t("to-revoke"),
+    }
+}
+
 fn outcome_of(outcome: &ReviewOutcome) -> &'static str {
     match outcome {
         ReviewOutcome::Kept => text::t("outcome-kept"),

@@ -297,9 +297,9 @@ mod tests {
             entry_sentence(&facts)
         };
         let given = of_role("ROLE_ASSIGNED", true, "", "");
-        assert_eq!(given, "ada gave the role MEMBER to kate in Sales by a group");
+        assert_eq!(given, "ada granted the role MEMBER to kate in Sales by a group");
         let ended = of_role("ROLE_REVOKED", true, "DIRECTORY_GROUP", "");
-        assert_eq!(ended, "ada ended the role MEMBER of kate in Sales, because no group gives it any more");
+        assert_eq!(ended, "ada ended the role MEMBER of kate in Sales, because no group grants it any more");
         let reviewed = of_role("ROLE_REVOKED", true, "ACCESS_REVIEW", "");
         assert_eq!(reviewed, "ada revoked the role MEMBER of kate in Sales");
         let handed_over = of_role("UPDATE", false, "", "directoryGroupId, expiresAt");
@@ -311,9 +311,9 @@ mod tests {
     #[test]
     fn an_access_request_says_who_did_what_and_why_it_was_closed() {
         let of_request = |action, cause| entry_sentence(&EntryFacts { cause, ..facts("ACCESS_REQUEST", action) });
-        assert_eq!(of_request("APPROVED", ""), "ada approved that kate gets the role MEMBER in Sales");
+        assert_eq!(of_request("APPROVED", ""), "ada approved the role MEMBER in Sales for kate");
         assert_eq!(of_request("CANCELLED", ""), "ada cancelled the request of kate for the role MEMBER in Sales");
-        assert!(of_request("CANCELLED", "NOT_ELIGIBLE").ends_with("because the user may no longer ask for it"));
+        assert!(of_request("CANCELLED", "NOT_ELIGIBLE").ends_with("because the user is no longer eligible for it"));
         assert_eq!(of_request("ENDED", "EXPIRED"), "The time for which kate got the role MEMBER in Sales is over");
         assert_eq!(of_request("ENDED", "ENDED"), "ada ended the access of kate by the role MEMBER in Sales");
         let of_role = |action, reason| {
@@ -321,10 +321,10 @@ mod tests {
             entry_sentence(&facts)
         };
         assert_eq!(of_role("ROLE_ASSIGNED", ""), "kate got the role MEMBER in Sales by an access request");
-        assert!(of_role("ROLE_REVOKED", "ENDED").ends_with("which an access request had given"));
+        assert!(of_role("ROLE_REVOKED", "ENDED").ends_with("which an access request had granted"));
         let of_holders = EntryFacts { user: "", ..facts("ELIGIBILITY", "CREATE") };
         let said = entry_sentence(&of_holders);
-        assert_eq!(said, "ada let the holders of a role ask for the role MEMBER in Sales");
+        assert_eq!(said, "ada made the holders of a role eligible for the role MEMBER in Sales");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use iam_core::organization::OrganizationCounts;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_core::webhook::EventFormat;
 
-use super::{Language, named, of_service, t, t_with};
+use super::{named, of_service, t, t_with};
 use crate::run::step::Action;
 
 // Forms and common parts.
@@ -591,11 +591,7 @@ pub(crate) fn differences_found(count: usize) -> String {
 
 /// The meaning of the permission for all actions on a resource.
 pub(crate) fn may_everything_with(resource: &str) -> String {
-    let resource = match Language::current().tag {
-        "en" => resource.replace('-', " "),
-        _ => title_of(resource),
-    };
-    t_with("may-everything-with", [("resource", resource.into())])
+    t_with("may-everything-with", [("resource", title_of(resource).into())])
 }
 
 /// How long ago a moment was, such as `2 hours ago`; or how far ahead it is, such as `in 2 hours`, for less than zero.

@@ -378,11 +378,11 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
         answer.body
     };
     let yes = ask("permission=users:read&organization=harbour").await;
-    assert!(yes.contains(">Yes</h2>") && yes.contains("MEMBER"), "{yes}");
+    assert!(yes.contains(">Allowed</h2>") && yes.contains("MEMBER"), "{yes}");
     assert!(yes.contains("North (inherited from above)") && yes.contains("Assigned by ada@example.com"), "{yes}");
     assert!(yes.contains(r#"value="harbour""#) && yes.contains(r#"value="users:read""#), "{yes}");
     let direct = ask("permission=users:read&organization=north").await;
-    assert!(direct.contains(">Yes</h2>") && !direct.contains("inherited"), "{direct}");
+    assert!(direct.contains(">Allowed</h2>") && !direct.contains("inherited"), "{direct}");
     let elsewhere = ask("permission=users:read").await;
     assert!(
         elsewhere.contains("but in these organizations") && elsewhere.contains(">North</a> · MEMBER"),
@@ -392,15 +392,15 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
     let (_, link) = answer.split_once(r#"href="/console/access?user="#).unwrap();
     let address = format!("/console/access?user={}", link.split('"').next().unwrap().replace("&#38;", "&"));
     let there = app.get(&address, cookie).await.body;
-    assert!(there.contains(">Yes</h2>"), "{address}: {there}");
+    assert!(there.contains(">Allowed</h2>"), "{address}: {there}");
     let never = ask("permission=users:delete&organization=north").await;
-    assert!(never.contains(">No</h2>") && never.contains("No role of the user"), "{never}");
+    assert!(never.contains(">Not allowed</h2>") && never.contains("No role of the user"), "{never}");
     app.iam.users().suspend(&signed.ada, grace.id).await.unwrap();
     let suspended = ask("permission=users:read&organization=north").await;
-    assert!(suspended.contains(">No</h2>") && suspended.contains("not active"), "{suspended}");
+    assert!(suspended.contains(">Not allowed</h2>") && suspended.contains("not active"), "{suspended}");
     let own = app.get("/console/access?permission=users:delete", cookie).await.body;
     assert!(
-        own.contains(">Yes</h2>") && own.contains("TENANT_ADMIN") && own.contains("Assigned by ada@example.com"),
+        own.contains(">Allowed</h2>") && own.contains("TENANT_ADMIN") && own.contains("Assigned by ada@example.com"),
         "{own}"
     );
 }
@@ -416,8 +416,8 @@ async fn why_answers_for_an_earlier_moment() {
         let path = format!("/console/access?user=grace@example.com&permission=users:read&at={at}");
         app.get(&path, cookie).await
     };
-    assert!(ask("2026-01-31T09:16").await.body.contains(">No</h2>"));
-    assert!(ask("2026-01-31T09:22").await.body.contains(">Yes</h2>"));
+    assert!(ask("2026-01-31T09:16").await.body.contains(">Not allowed</h2>"));
+    assert!(ask("2026-01-31T09:22").await.body.contains(">Allowed</h2>"));
     let before = ask("2020-01-01T00:00").await;
     assert_eq!(before.status, StatusCode::BAD_REQUEST);
     assert!(before.body.contains(r#"<p id="at-error""#), "{}", before.body);

@@ -102,7 +102,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
     let page = app.get(begun.location(), cookie).await.body;
     for part in
-        ["The review has begun", "Spring", "grace@example.com", "MEMBER", "Branch &#60;1&#62;", "0 of 1 decided"]
+        ["The review has started", "Spring", "grace@example.com", "MEMBER", "Branch &#60;1&#62;", "0 of 1 decided"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -121,7 +121,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
 
     let completed = app.post_signed(&format!("/console/access-reviews/{id}/complete"), cookie, &[]).await;
     let page = app.get(completed.location(), cookie).await.body;
-    assert!(page.contains("It is revoked.") && page.contains("Has left."), "{page}");
+    assert!(page.contains("Revoked.") && page.contains("Has left."), "{page}");
     assert!(!page.contains("hx-post") && !page.contains("/complete"), "{page}");
     assert!(app.iam.assignments().of_user(ada, grace.id).await.unwrap().is_empty());
     let list = app.get("/console/access-reviews?status=COMPLETED", cookie).await.body;
@@ -146,7 +146,7 @@ async fn a_decision_in_place_returns_the_item_and_the_progress() {
     assert!(part.body.contains(actions) && part.body.contains("/complete\""), "{}", part.body);
     assert!(part.body.contains("&#60;i&#62;fine") && !part.body.contains("<i>"), "{}", part.body);
     assert!(
-        part.body.contains("Saved: Keep, grace@example.com, MEMBER") && part.body.contains("by ada@example.com"),
+        part.body.contains("Saved: Keep, grace@example.com, MEMBER") && part.body.contains("· ada@example.com"),
         "{}",
         part.body
     );

@@ -43,7 +43,7 @@ async fn each_filter_of_a_list_is_shown_and_can_be_removed() {
         (format!("access-requests?status=PENDING&role={member}&show=all"), vec!["Status: Pending", "Role: MEMBER"]),
         (
             "audit?user=ada%40example.com&action=LOGIN&from=2026-01-31".to_owned(),
-            vec!["Acting user: ada@example.com", "Action: LOGIN", "From (day in UTC): 2026-01-31"],
+            vec!["Actor: ada@example.com", "Action: LOGIN", "From (UTC): 2026-01-31"],
         ),
     ];
     for (address, expected) in cases {

@@ -269,7 +269,7 @@ async fn a_provider_is_removed_unless_it_has_changed() {
     let signed = signed().await;
     let Signed { app, ada, cookie, provider, .. } = &signed;
     let page = signed.page().await;
-    assert!(page.body.contains("Linked persons cannot sign in by it any more"), "{}", page.body);
+    assert!(page.body.contains("Linked persons cannot sign in through it any more"), "{}", page.body);
     let version = page.hidden("version");
     let patch = IdentityProviderPatch { name: Some("First".into()), ..IdentityProviderPatch::default() };
     app.iam.identity_providers().update(ada, provider.id, patch).await.unwrap();

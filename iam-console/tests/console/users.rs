@@ -154,10 +154,10 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     let answer = save("nowhere").await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(answer.body.contains("homeOrganizationId-error") && answer.body.contains(r#"value="nowhere""#));
-    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: the whole tenant"));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home organization: the whole tenant"));
     assert_eq!(save("North").await.status, StatusCode::SEE_OTHER);
     assert_eq!(home().await, Some(north));
-    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: North"));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home organization: North"));
     // What the page shows is no change.
     assert_eq!(save("north").await.status, StatusCode::SEE_OTHER);
     assert_eq!(home().await, Some(north));
@@ -179,7 +179,11 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     let keeper = app.sign_in("grace@example.com").await;
     let path = format!("/console/users/{alan}");
     let page = app.get(&path, &keeper).await;
-    assert!(page.body.contains("Home: ") && !page.body.contains(r#"name="homeOrganizationId""#), "{}", page.body);
+    assert!(
+        page.body.contains("Home organization: ") && !page.body.contains(r#"name="homeOrganizationId""#),
+        "{}",
+        page.body
+    );
     let version = page.hidden("version");
     let names = [("firstName", "Al"), ("lastName", "Turing"), ("email", "alan@example.com"), ("version", &*version)];
     let mut stolen = names.to_vec();
@@ -432,7 +436,7 @@ async fn the_time_line_has_failed_sign_ins_and_decisions_about_requests_by_day()
     let (_, newest) = newest.split_once(r#"<time datetime="2026-02-01">"#).unwrap();
     assert!(newest.contains(r#"<li class="failed">A sign-in as grace@example.com failed"#), "{newest}");
     assert_eq!(newest.matches("<li").count(), 1, "the failure of another user is not here: {newest}");
-    assert!(older.contains("ada@example.com</a> refused that grace@example.com gets the role"), "{older}");
+    assert!(older.contains("ada@example.com</a> denied the role"), "{older}");
 }
 
 #[tokio::test]
