@@ -21,7 +21,7 @@ use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::preview::Target;
 use crate::problem::{Kind, Problem};
-use crate::time::{Time, moment};
+use crate::time::{DateOrMoment, Time, end_of, moment, start_of};
 
 /// A user asks for a role for a time.
 #[derive(Serialize, ToSchema)]
@@ -347,6 +347,13 @@ pub(crate) struct AccessRequestQuery {
     /// Requests for exactly this organization.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
+    // No examples: Swagger UI would send them, and an empty list would answer.
+    /// Requests that were made on this UTC day (`2026-01-31`) or at this moment (`2026-01-31T09:15:00.123Z`), or later.
+    #[param(value_type = Option<DateOrMoment>, inline)]
+    start_date: Option<String>,
+    /// Requests that were made on this UTC day or at this moment, or earlier.
+    #[param(value_type = Option<DateOrMoment>, inline)]
+    end_date: Option<String>,
     /// Whether to list only the requests about which the caller can decide now.
     #[param(value_type = Option<bool>, default = false)]
     to_decide: Option<String>,
@@ -362,6 +369,8 @@ impl AccessRequestQuery {
             user: params.parse("userId", self.user_id.as_deref()),
             role: params.parse("roleId", self.role_id.as_deref()),
             organization: params.parse("organizationId", self.organization_id.as_deref()),
+            from: params.parse_with("startDate", self.start_date.as_deref(), start_of),
+            until: params.parse_with("endDate", self.end_date.as_deref(), end_of),
             to_decide: to_decide.unwrap_or(false),
         }
     }

@@ -318,8 +318,8 @@ impl Fixture {
     }
 }
 
-/// A list filters by the status of a moment, to the exact millisecond, by the user, by the role and by exactly one
-/// organization.
+/// A list filters by the status of a moment, to the exact millisecond, by the user, by the role, by exactly one
+/// organization, and by when the request was made: the first and the last moment are included.
 pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
     let world = World::new(store);
     let fixture = Fixture::new(&world).await;
@@ -332,13 +332,7 @@ pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
         let organization = Some(organization.id);
         filters.push(AccessRequestFilter { organization, ..plain() });
         let (status, user) = (Some(AccessRequestStatus::Pending), Some(fixture.users[0].id));
-        filters.push(AccessRequestFilter {
-            organization,
-            status,
-            user,
-            role: Some(fixture.roles[1]),
-            to_decide: false,
-        });
+        filters.push(AccessRequestFilter { organization, status, user, role: Some(fixture.roles[1]), ..plain() });
     }
     for filter in [
         AccessRequestFilter { user: Some(world.id()), ..plain() },
@@ -346,6 +340,19 @@ pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
         AccessRequestFilter { organization: Some(world.id()), ..plain() },
     ] {
         filters.push(filter);
+    }
+    let made = fixture.requests[fixture.requests.len() / 2].created_at;
+    for micros in [-1_000, -500, 0, 500, 1_000] {
+        let moment = Some(made + TimeDelta::microseconds(micros));
+        filters.push(AccessRequestFilter { from: moment, ..plain() });
+        filters.push(AccessRequestFilter { until: moment, ..plain() });
+        filters.push(AccessRequestFilter { from: moment, until: moment, ..plain() });
+        filters.push(AccessRequestFilter { from: Some(made), until: moment, role: Some(fixture.roles[0]), ..plain() });
+    }
+    for moment in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"] {
+        let moment = Some(moment.parse().unwrap());
+        filters.push(AccessRequestFilter { from: moment, ..plain() });
+        filters.push(AccessRequestFilter { until: moment, ..plain() });
     }
     let mut counts = BTreeSet::new();
     for filter in filters {

@@ -1,15 +1,17 @@
 // @ts-check
 
 /**
- * Shows each moment in the time zone of the person. The title keeps it in UTC.
+ * Shows each moment in the time zone of the person, and each day, which is one in UTC, as people write it. The title
+ * keeps what the page has said.
  * @param {ParentNode} root
  */
 function showLocalTimes(root) {
   const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  const formatDay = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
   for (const element of root.querySelectorAll("time[datetime]:not([title])")) {
     const time = /** @type {HTMLTimeElement} */ (element);
     time.title = time.textContent ?? "";
-    time.textContent = format.format(new Date(time.dateTime));
+    time.textContent = (time.dateTime.includes("T") ? format : formatDay).format(new Date(time.dateTime));
   }
 }
 
@@ -201,7 +203,10 @@ function sendOnce() {
   window.addEventListener("pageshow", () => sent.clear());
 }
 
-/** Says how many lines of a list are selected, and lets a person select all of them by the box in its head. */
+/**
+ * Shows what can be done with the selected lines of a list only if there are some, and how many. Lets a person select
+ * all lines by the box in the head.
+ */
 function countSelected() {
   const element = document.querySelector("[data-selected]");
   const form = element?.closest("form");
@@ -216,8 +221,9 @@ function countSelected() {
   const say = () => {
     const offered = boxes();
     const count = offered.filter((box) => box.checked).length;
-    const text = count === 0 ? element.dataset.none : element.dataset.text?.replace("{count}", `${count}`);
-    if (element.textContent !== text) element.textContent = text ?? "";
+    const text = element.dataset.text?.replace("{count}", `${count}`) ?? "";
+    form.hidden = count === 0;
+    if (element.textContent !== text) element.textContent = text;
     const box = all();
     if (!box) return;
     box.checked = count > 0 && count === offered.length;
@@ -229,9 +235,14 @@ function countSelected() {
     if (!(box instanceof HTMLInputElement && box.form === form)) return;
     if (box === all()) for (const other of boxes()) other.checked = box.checked;
     say();
+    // The bar must not cover the line that brings it up.
+    if (box.name === "selected") box.scrollIntoView({ block: "nearest" });
   });
+  // The boxes are empty only after this event.
+  form.addEventListener("reset", () => setTimeout(say));
   document.addEventListener("htmx:afterSettle", say);
   window.addEventListener("pageshow", say);
+  form.classList.add("scripted");
   say();
 }
 
@@ -251,6 +262,23 @@ function countChosen() {
     // A browser may show the page again with the boxes as they were.
     window.addEventListener("pageshow", say);
   }
+}
+
+/** Closes a menu of actions by a click elsewhere, and by the key Escape. */
+function closeMenus() {
+  /** @param {Event} event */
+  const close = (event) => {
+    for (const element of document.querySelectorAll("details.more[open]")) {
+      const menu = /** @type {HTMLDetailsElement} */ (element);
+      if (event instanceof KeyboardEvent) menu.querySelector("summary")?.focus();
+      else if (event.target instanceof Node && menu.contains(event.target)) continue;
+      menu.open = false;
+    }
+  };
+  document.addEventListener("click", close);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close(event);
+  });
 }
 
 /** Hides the permissions of a form that do not have all typed words. Those that are chosen stay. */
@@ -287,6 +315,7 @@ function filterPermissions() {
 sendOnce();
 countSelected();
 countChosen();
+closeMenus();
 filterPermissions();
 showLocalTimes(document);
 showZone();

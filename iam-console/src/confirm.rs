@@ -1,4 +1,5 @@
-//! Changes that are tried out first: a page shows who would gain or lose what, and the person confirms it.
+//! Changes that a person confirms on a page of their own. Most are tried out first, and the page shows who would gain
+//! or lose what.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -158,9 +159,10 @@ pub(crate) struct About {
 struct ConfirmPage {
     frame: Frame,
     pending: Pending,
+    /// Why the change is refused. Empty if the page asks for the confirmation.
     error: String,
     facts: Vec<(&'static str, String)>,
-    /// `None` if the change would be refused.
+    /// `None` if the change would be refused, or cannot be tried out.
     effects: Option<Effects>,
     kept: Vec<(String, String)>,
 }
@@ -200,6 +202,18 @@ pub(crate) async fn ask_about(
     };
     let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
     page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts, effects: Some(effects), kept })
+}
+
+/// Returns the page that asks for the confirmation of a change that cannot be tried out. It says no effects.
+pub(crate) async fn ask_untried(
+    console: &Console,
+    signed_in: &SignedIn,
+    mut form: Form,
+    pending: Pending,
+) -> Result<Response, Problem> {
+    form.remove(&[CONFIRMED, AGAIN]);
+    let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts: Vec::new(), effects: None, kept })
 }
 
 /// Returns the page that says why a change is refused that began with a button, and not with a form.

@@ -12,10 +12,12 @@ use axum::{Extension, Router};
 use iam_axum::{PathId, Problem};
 use iam_core::api_key::{ApiKey, NewApiKey};
 use iam_core::assignment::Grant;
+use iam_core::audit::ResourceType;
 use iam_core::permission::{self, PermissionPattern, PermissionSet};
 use iam_core::{ApiKeyId, Caller, Error, FieldError, Iam, UserId};
 
 use crate::catalogue::{Catalogue, Group};
+use crate::confirm::{self, Pending};
 use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
 use crate::form::Form;
@@ -259,6 +261,29 @@ async fn show_created(
     let (title, intro) = (text::t("new-key"), text::t("key-once"));
     let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
     once::show(&console, &signed_in, &parts, once).await
+}
+
+/// Returns the page that asks whether the key of a user that a form names is to be revoked.
+pub(crate) async fn ask(
+    console: &Console,
+    signed_in: &SignedIn,
+    user: UserId,
+    form: Form,
+) -> Result<Response, Problem> {
+    let keys = console.iam.api_keys().list(&signed_in.caller, user).await?;
+    let key = keys.into_iter().find(|key| key.id.to_string() == form.get("key"));
+    let key = key.ok_or(Error::NotFound(ResourceType::API_KEY))?;
+    let back = format!("{}{}", console.base(), signed_in.home_of(user));
+    let pending = Pending {
+        title: text::revoke_key(key.name.as_str()),
+        note: text::t("revoke-key-what"),
+        button: text::t("revoke-key"),
+        is_dangerous: true,
+        action: format!("{back}/revoke-key"),
+        back,
+        has_form: false,
+    };
+    confirm::ask_untried(console, signed_in, form, pending).await
 }
 
 /// Revokes the key that a form names.

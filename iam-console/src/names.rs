@@ -79,6 +79,21 @@ impl Names {
         self.users.get(&id).map(String::as_str)
     }
 
+    /// Returns the page of a user, below the path of the console; `None` if the caller may not see the user.
+    pub(crate) fn page_of_user(&self, id: UserId) -> Option<String> {
+        self.users.contains_key(&id).then(|| format!("/users/{id}"))
+    }
+
+    /// Returns the page of an organization, in the same way.
+    pub(crate) fn page_of_organization(&self, id: OrganizationId) -> Option<String> {
+        self.organizations.contains_key(&id).then(|| format!("/organizations/{id}"))
+    }
+
+    /// Returns the page of a role, in the same way.
+    pub(crate) fn page_of_role(&self, id: RoleId) -> Option<String> {
+        self.roles.contains_key(&id).then(|| format!("/roles/{id}"))
+    }
+
     /// Returns the name of a user, or its id if the caller may not see the user.
     pub(crate) fn user(&self, id: UserId) -> String {
         self.users.get(&id).cloned().unwrap_or_else(|| id.to_string())

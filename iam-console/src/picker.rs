@@ -15,6 +15,7 @@ use iam_core::text::folded;
 use iam_core::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_core::{Caller, Email, Error, FieldError, Iam, OrganizationId, RoleId, UserId};
 
+use crate::person::name_of;
 use crate::problem::if_allowed;
 use crate::query::OneParameter;
 use crate::roles;
@@ -89,9 +90,13 @@ struct Options {
 
 async fn offer_users(State(console): State<Console>, signed_in: SignedIn, typed: Typed) -> Result<Response, Problem> {
     let found = matching_users(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
-    let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|user| match user.service_name() {
+    let found = if_allowed(found)?.unwrap_or_default();
+    let options = found.iter().map(|user| match user.service_name() {
+        Some(name) if means_only_one(name.as_str(), &found) => {
+            (name.to_string(), text::t("service-account").to_owned())
+        }
         Some(name) => (user.id.to_string(), format!("{name} ({})", text::t("service-account"))),
-        None => (user.email.as_str().to_owned(), full_name(&user)),
+        None => (user.email.as_str().to_owned(), name_of(user)),
     });
     page(StatusCode::OK, &Options { options: options.collect() })
 }
@@ -164,8 +169,10 @@ pub(crate) fn first_words(text: &str) -> String {
     text.split_whitespace().take(MAX_WORDS).collect::<Vec<_>>().join(" ")
 }
 
-fn full_name(user: &User) -> String {
-    format!("{} {}", user.first_name, user.last_name)
+/// Whether a name means one of these users alone. One that could be an e-mail or an id means the user who has it.
+fn means_only_one(name: &str, users: &[User]) -> bool {
+    let is_name = name.parse::<Email>().is_err() && name.parse::<UserId>().is_err();
+    is_name && only(users.iter().filter(|user| same(&name_of(user), name))).is_some()
 }
 
 /// The order of organizations in which a person finds them.
@@ -198,7 +205,7 @@ pub(crate) async fn user(iam: &Iam, caller: &Caller, text: &str) -> Result<UserI
         Ok(found) => {
             let key = text.parse::<Email>().ok().map(|email| email.key());
             let by_email = found.iter().find(|user| Some(user.email.key()) == key);
-            let by_name = || only(found.iter().filter(|user| same(&full_name(user), text)));
+            let by_name = || only(found.iter().filter(|user| same(&name_of(user), text)));
             // An address of which another one has a part is no mistake that this mends.
             let by_match = || only_match(text, found.iter()).filter(|_| key.is_none());
             let named = by_email.or_else(by_name).or_else(by_match).map(|user| user.id);
@@ -273,19 +280,31 @@ pub(crate) async fn service_account(iam: &Iam, caller: &Caller, field: &str, tex
     }
 }
 
-/// Returns the text of a field for a user that a link names by its id: the e-mail, if there is one to see.
+/// Returns the text of a field for a user that a link names by its id: the e-mail, if there is one to see, or the name of
+/// a service account, if it means no other user.
 pub(crate) async fn shown_user(iam: &Iam, caller: &Caller, text: &str) -> Result<String, Error> {
     let Ok(id) = text.parse::<UserId>() else { return Ok(text.to_owned()) };
-    let user = if_allowed(iam.users().get(caller, id).await)?.filter(|user| user.service_name().is_none());
-    Ok(user.map_or_else(|| text.to_owned(), |user| user.email.as_str().to_owned()))
+    let Some(found) = if_allowed(iam.users().get(caller, id).await)? else { return Ok(text.to_owned()) };
+    let Some(name) = found.service_name() else { return Ok(found.email.as_str().to_owned()) };
+    match user(iam, caller, name.as_str()).await {
+        Ok(meant) if meant == id => Ok(name.to_string()),
+        Ok(_) | Err(Error::Validation(_)) => Ok(text.to_owned()),
+        Err(error) => Err(error),
+    }
 }
 
-/// Returns the text of a field for an organization that a link names by its id: the slug, if the caller may see it.
+/// Returns the text of a field for an organization that a link names by its id, if the caller may see it: the name, or
+/// the slug if the name means another one.
 pub(crate) async fn shown_organization(iam: &Iam, caller: &Caller, text: &str) -> Result<String, Error> {
     let Ok(id) = text.parse::<OrganizationId>() else { return Ok(text.to_owned()) };
     let found = if_allowed(iam.organizations().get(caller, id).await)?;
     let found = found.map(|found| found.organization).filter(|found| !found.status.is_inactive());
-    Ok(found.map_or_else(|| text.to_owned(), |found| found.slug.as_str().to_owned()))
+    let Some(found) = found else { return Ok(text.to_owned()) };
+    match organization(iam, caller, "organization", found.name.as_str()).await {
+        Ok(Some(meant)) if meant == id => Ok(found.name.as_str().to_owned()),
+        Ok(_) | Err(Error::Validation(_)) => Ok(found.slug.as_str().to_owned()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the text of a filter for a role that a link names by its id: the name, if the caller may see it.

@@ -206,22 +206,27 @@ impl fmt::Display for Breakable {
 /// The characters of a name that have room in a column of a list.
 const SHORT: usize = 17;
 
-/// Returns a name or an e-mail. A long one can be broken after each of `_ @ . -`, and so is not broken inside a word. A
-/// permission can be broken after its resource.
+/// Returns a name or an e-mail. A long one can be broken after each of `_ . -`, and so is not broken inside a word. A
+/// long e-mail is broken after its `@`, and elsewhere only if what stands before or behind that is long, too. A permission
+/// can be broken after its resource.
 pub(crate) fn breakable(text: &str) -> Breakable {
     let is_long = text.chars().count() > SHORT;
     let mut html = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => html.push_str("&#38;"),
-            '<' => html.push_str("&#60;"),
-            '>' => html.push_str("&#62;"),
-            '"' => html.push_str("&#34;"),
-            '\'' => html.push_str("&#39;"),
-            character => html.push(character),
-        }
-        if character == ':' || is_long && matches!(character, '_' | '@' | '.' | '-') {
-            html.push_str("<wbr>");
+    for part in text.split_inclusive('@') {
+        let is_long_part = part.chars().count() > SHORT;
+        for character in part.chars() {
+            match character {
+                '&' => html.push_str("&#38;"),
+                '<' => html.push_str("&#60;"),
+                '>' => html.push_str("&#62;"),
+                '"' => html.push_str("&#34;"),
+                '\'' => html.push_str("&#39;"),
+                character => html.push(character),
+            }
+            let is_end = character == ':' || is_long && character == '@';
+            if is_end || (is_long_part && matches!(character, '_' | '.' | '-')) {
+                html.push_str("<wbr>");
+            }
         }
     }
     Breakable(html)
@@ -377,7 +382,10 @@ mod tests {
         assert_eq!(breakable("grace@example.com").to_string(), "grace@example.com");
         assert_eq!(breakable("ORGANIZATION_ADMIN").to_string(), "ORGANIZATION_<wbr>ADMIN");
         assert_eq!(breakable("users:read").to_string(), "users:<wbr>read");
-        let escaped = "&#60;b&#62;&#38;&#34;&#39;-<wbr>@<wbr>.<wbr>abcdefghij";
+        assert_eq!(breakable("ada.king@example.org").to_string(), "ada.king@<wbr>example.org");
+        let long = "ada@international-example.org";
+        assert_eq!(breakable(long).to_string(), "ada@<wbr>international-<wbr>example.<wbr>org");
+        let escaped = "&#60;b&#62;&#38;&#34;&#39;-@<wbr>.abcdefghij";
         assert_eq!(breakable("<b>&\"'-@.abcdefghij").to_string(), escaped);
     }
 }

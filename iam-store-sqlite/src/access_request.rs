@@ -310,10 +310,11 @@ mod tests {
         list::<SqliteStore>(TenantId::NONE, filter, scope, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
-    /// The requests of one user, for one role, in one organization or with one status are sorted: they are few.
+    /// The requests of one user, for one role, in one organization, with one status or of one time are sorted: they are
+    /// few.
     #[tokio::test]
     async fn every_filter_finds_its_requests_by_an_index() {
-        let (id, plain) = (Uuid::nil(), AccessRequestFilter::default);
+        let (id, plain, moment) = (Uuid::nil(), AccessRequestFilter::default, Some(Timestamp::UNIX_EPOCH));
         let scope = ListScope { user: None, read: Some(VisibleScope::Tenant), deciding: Vec::new() };
         for (filter, index, is_sorted) in [
             (plain(), "COVERING INDEX access_requests_created_idx (tenant_id=?)", false),
@@ -340,6 +341,16 @@ mod tests {
             (
                 AccessRequestFilter { status: Some(AccessRequestStatus::Ended), ..plain() },
                 "INDEX access_requests_status_idx (tenant_id=? AND status=?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { from: moment, until: moment, ..plain() },
+                "COVERING INDEX access_requests_created_idx (tenant_id=? AND created_at>? AND created_at<?)",
+                true,
+            ),
+            (
+                AccessRequestFilter { user: Some(id.into()), from: moment, ..plain() },
+                "COVERING INDEX access_requests_requester_idx (tenant_id=? AND requested_by=? AND created_at>?)",
                 true,
             ),
         ] {

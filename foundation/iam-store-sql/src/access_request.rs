@@ -6,7 +6,7 @@ use iam_model::access::VisibleScope;
 use iam_model::access_request::{
     AccessDecision, AccessRequest, AccessRequestFilter, AccessRequestScope, AccessRequestStatus, ApproverPlace,
 };
-use iam_model::clock::Timestamp;
+use iam_model::clock::{Timestamp, cut};
 use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
@@ -205,8 +205,9 @@ where
 /// Whether a list shows all requests of the tenant.
 #[must_use]
 pub fn is_whole<S: SqlStore>(filter: &AccessRequestFilter, scope: &ListScope<S::Scope>) -> bool {
-    let AccessRequestFilter { status, user, role, organization, to_decide } = filter;
-    let is_filtered = status.is_some() || user.is_some() || role.is_some() || organization.is_some() || *to_decide;
+    let AccessRequestFilter { status, user, role, organization, from, until, to_decide } = filter;
+    let is_of_something = status.is_some() || user.is_some() || role.is_some() || organization.is_some();
+    let is_filtered = is_of_something || from.is_some() || until.is_some() || *to_decide;
     !is_filtered && scope.read.as_ref().is_some_and(S::is_everywhere)
 }
 
@@ -242,6 +243,15 @@ fn push_filter<S>(
         if let Some(id) = id {
             query.push(condition).push_bind(id);
         }
+    }
+    if let Some(from) = filter.from {
+        // Requests have whole milliseconds. A filter that begins within a millisecond excludes the request at its start.
+        let is_whole = cut(from) == from;
+        query.push(if is_whole { " AND q.created_at >= " } else { " AND q.created_at > " });
+        query.push_bind(S::stored(cut(from)));
+    }
+    if let Some(until) = filter.until {
+        query.push(" AND q.created_at <= ").push_bind(S::stored(cut(until)));
     }
     if let Some(status) = filter.status {
         push_status::<S>(query, status, now);

@@ -5,19 +5,19 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access_request::{AccessRequest, AccessRequestFilter, AccessRequestStatus, ListedAccessRequest};
 use iam_core::clock::Timestamp;
-use iam_core::page::{MAX_LIMIT, Page, PageRequest};
+use iam_core::page::{Page, PageRequest};
 use iam_core::permission::ROLE_ASSIGNMENTS_DELETE;
 use iam_core::role::Role;
 use iam_core::user::User;
 use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
-use crate::access_requests::may_ask;
+use crate::access_requests::{may_ask, own_open};
 use crate::confirm::{at_fields, text_above};
 use crate::day::{first_moment, last_moment};
 use crate::filters::{Chips, Filter};
 use crate::names;
-use crate::paging::{self, MAX_PAGES, Pages};
+use crate::paging::{self, Pages};
 use crate::person::Person;
 use crate::picker;
 use crate::problem::{if_allowed, is_for_part, refused_in_place};
@@ -43,7 +43,7 @@ impl Tab {
 
     fn as_str(self) -> &'static str {
         match self {
-            Self::Own => "",
+            Self::Own => "own",
             Self::ToDecide => "to-decide",
             Self::InForce => "in-force",
             Self::All => "all",
@@ -71,6 +71,12 @@ impl Tab {
     fn named(text: &str) -> Result<Self, Error> {
         let named = Self::ALL.into_iter().find(|tab| tab.as_str() == text);
         named.ok_or_else(|| Error::field("show", text::t("one-of-the-list")))
+    }
+
+    /// The list with which the page opens: what waits for the person, unless a request of its own is open.
+    async fn first(console: &Console, caller: &Caller) -> Result<Self, Error> {
+        let decides = to_decide(console, caller).await? > 0 && own_open(&console.iam, caller).await?.is_empty();
+        Ok(if decides { Self::ToDecide } else { Self::Own })
     }
 }
 
@@ -154,9 +160,8 @@ impl RequestsPage {
     fn tabs(&self) -> [(String, &'static str, Option<u64>, bool); 4] {
         Tab::ALL.map(|tab| {
             let query = query(&[("show", tab.as_str())]);
-            let mark = if query.is_empty() { "" } else { "?" };
             let count = Some(self.to_decide).filter(|count| tab == Tab::ToDecide && *count > 0);
-            (format!("{}/access-requests{mark}{query}", self.frame.base), tab.text(), count, tab == self.tab)
+            (format!("{}/access-requests?{query}", self.frame.base), tab.text(), count, tab == self.tab)
         })
     }
 
@@ -229,13 +234,11 @@ impl RequestList {
         let is_own = self.own == Some(request.requested_by);
         request.status == AccessRequestStatus::Active && (is_own || self.may_end)
     }
-}
 
-/// Returns from when until when a request that has begun gave the role, or gives it.
-fn period_of(request: &AccessRequest) -> Option<(Timestamp, Timestamp)> {
-    let has_begun = matches!(request.status, AccessRequestStatus::Active | AccessRequestStatus::Ended);
-    let end = request.closed_at.into_iter().chain(request.ends_at).min()?;
-    request.starts_at.filter(|_| has_begun).map(|begin| (begin, end))
+    /// Whether the list has such a button at all.
+    fn has_actions(&self) -> bool {
+        self.requests.iter().any(|listed| self.ends(&listed.request))
+    }
 }
 
 /// Returns for how long the role is asked for.
@@ -243,19 +246,30 @@ fn time_of(request: &AccessRequest) -> String {
     text::duration(request.seconds)
 }
 
-/// Returns the next moment of an open request, or the last one of a closed one, with what happens then.
-fn moment_of(request: &AccessRequest) -> Option<(&'static str, Timestamp)> {
-    match request.status {
-        AccessRequestStatus::Pending => Some((text::t("lapses"), request.lapses_at)),
-        AccessRequestStatus::Approved => Some((text::t("begins"), request.starts_at?)),
-        AccessRequestStatus::Active => Some((text::t("ends"), request.ends_at?)),
-        // One that has ended by itself may not be closed yet.
-        AccessRequestStatus::Ended => Some((text::t("closed-on"), request.closed_at.or(request.ends_at)?)),
-        AccessRequestStatus::Lapsed => Some((text::t("closed-on"), request.closed_at.unwrap_or(request.lapses_at))),
-        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled => {
-            Some((text::t("closed-on"), request.closed_at?))
+/// Returns from when until when a request gives the role, or gave it; the next moment of one that has not begun, or when
+/// it was closed. Each moment has the word before it.
+fn moments_of(request: &AccessRequest) -> Vec<(&'static str, Timestamp)> {
+    let one = |word: &'static str, at: Option<Timestamp>| vec![at.map(|at| (word, at))];
+    let moments = match request.status {
+        AccessRequestStatus::Pending => one(text::t("lapses"), Some(request.lapses_at)),
+        AccessRequestStatus::Approved => one(text::t("begins"), request.starts_at),
+        AccessRequestStatus::Active | AccessRequestStatus::Ended => {
+            // One that has ended by itself may not be closed yet.
+            let end = request.closed_at.into_iter().chain(request.ends_at).min();
+            let begin = request.starts_at.map(|at| (text::t("from-moment"), at));
+            vec![begin, end.map(|at| (text::t("until"), at))]
         }
-    }
+        AccessRequestStatus::Lapsed => one(text::t("closed-on"), request.closed_at.or(Some(request.lapses_at))),
+        AccessRequestStatus::Denied | AccessRequestStatus::Cancelled => one(text::t("closed-on"), request.closed_at),
+    };
+    moments.into_iter().flatten().collect()
+}
+
+/// Returns how many requests wait for the person.
+async fn to_decide(console: &Console, caller: &Caller) -> Result<u64, Error> {
+    let filter = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
+    let waiting = if_allowed(console.iam.access_requests().list(caller, &filter, paging::request(None)?).await)?;
+    Ok(waiting.map_or(0, |waiting| waiting.total))
 }
 
 async fn find(
@@ -279,24 +293,10 @@ async fn find(
         Tab::InForce => Some(AccessRequestStatus::Active),
         _ => filter("status", &params.status)?,
     };
-    let filter = AccessRequestFilter { status, user, role, organization, to_decide: tab == Tab::ToDecide };
     let (from, until) = (first_moment("from", &params.from)?, last_moment("until", &params.until)?);
-    if from.is_none() && until.is_none() {
-        return iam.access_requests().list(caller, &filter, request).await;
-    }
-    let is_before = |listed: &ListedAccessRequest| from.is_some_and(|from| listed.request.created_at < from);
-    let is_after = |listed: &ListedAccessRequest| until.is_some_and(|until| until < listed.request.created_at);
-    let mut found = Vec::new();
-    for number in 1..=MAX_PAGES {
-        let read = iam.access_requests().list(caller, &filter, PageRequest::new(number, MAX_LIMIT)?).await?;
-        // The newest come first.
-        let is_last = !read.has_next() || read.items.last().is_some_and(is_before);
-        found.extend(read.items.into_iter().filter(|listed| !is_before(listed) && !is_after(listed)));
-        if is_last {
-            break;
-        }
-    }
-    Ok(paging::page(found, request))
+    let to_decide = tab == Tab::ToDecide;
+    let filter = AccessRequestFilter { status, user, role, organization, from, until, to_decide };
+    iam.access_requests().list(caller, &filter, request).await
 }
 
 pub(super) async fn show(
@@ -305,7 +305,11 @@ pub(super) async fn show(
     headers: HeaderMap,
     Query(params): Query<Params>,
 ) -> Result<Response, Problem> {
-    let tab = Tab::named(&params.show)?;
+    let tab = match &*params.show {
+        "" => Tab::first(&console, &signed_in.caller).await?,
+        named => Tab::named(named)?,
+    };
+    let params = Params { show: tab.as_str().to_owned(), ..params };
     let found = find(&console, &signed_in, (tab, &params), paging::request(params.page)?).await;
     if is_for_part(&headers) {
         let (found, frame) = (found?, signed_in.frame(&console).await?);
@@ -343,17 +347,12 @@ async fn page_of(
         let field = Field { kind: "date", ..Field::text(name, label) };
         field.optional().filled(typed).with_errors(errors)
     };
-    let days = [
-        day("from", text::t("from-day"), &params.from).with_hint(text::t("days-of-requests")),
-        day("until", text::t("until-day"), &params.until),
-    ];
+    let days = [day("from", text::t("from-day"), &params.from), day("until", text::t("until-day"), &params.until)];
     let roles = if tab == Tab::All { if_allowed(roles::all(iam, caller).await)? } else { None };
-    let waiting = AccessRequestFilter { to_decide: true, ..AccessRequestFilter::default() };
-    let waiting = if_allowed(iam.access_requests().list(caller, &waiting, paging::request(None)?).await)?;
     Ok(RequestsPage {
         frame: signed_in.frame(console).await?,
         tab,
-        to_decide: waiting.map_or(0, |waiting| waiting.total),
+        to_decide: to_decide(console, caller).await?,
         error: String::new(),
         user: picker::of_user(console, user),
         organization: picker::of_organization(console, organization),

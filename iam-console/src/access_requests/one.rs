@@ -199,6 +199,7 @@ async fn decides(console: &Console, signed_in: &SignedIn, listed: &ListedAccessR
         role: Some(request.role_id),
         organization: request.organization_id,
         to_decide: true,
+        ..AccessRequestFilter::default()
     };
     let all = PageRequest::new(1, MAX_LIMIT).map_err(Error::from)?;
     let found = console.iam.access_requests().list(&signed_in.caller, &filter, all).await?;

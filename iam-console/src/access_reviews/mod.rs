@@ -19,6 +19,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/access-reviews/{id}", get(one::show))
         .route("/access-reviews/{id}/items.csv", get(one::file))
         .route("/access-reviews/{id}/items/{item}", post(one::decide))
+        .route("/access-reviews/{id}/keep", post(one::keep))
         .route("/access-reviews/{id}/complete", post(one::complete))
         .route("/access-reviews/{id}/cancel", post(one::cancel))
 }

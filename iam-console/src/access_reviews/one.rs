@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use axum::Extension;
@@ -88,6 +88,11 @@ impl ReviewPage {
         let query = query(&[("decision", &*self.params.decision), ("page", &page)]);
         format!("{}/access-reviews/{}?{query}", self.frame.base, self.state.review.id)
     }
+
+    /// Whether the person can select items, to keep them together.
+    fn selects(&self) -> bool {
+        self.rows.iter().any(ItemRow::is_selectable)
+    }
 }
 
 /// The part of the page that changes with each decision.
@@ -133,6 +138,18 @@ impl ReviewState {
     fn decided(&self) -> u64 {
         self.progress.total.saturating_sub(self.progress.undecided)
     }
+
+    /// What can be done with the review as a whole. It stands in the head of the page.
+    fn actions(&self) -> ReviewActions<'_> {
+        ReviewActions { state: self }
+    }
+}
+
+/// The actions of a review, which change with each decision, too.
+#[derive(Template)]
+#[template(path = "access-review-actions.html")]
+struct ReviewActions<'a> {
+    state: &'a ReviewState,
 }
 
 /// An item with the form for its decision.
@@ -187,6 +204,10 @@ impl ItemRow {
     fn is_decided(&self, decision: &ReviewDecision) -> bool {
         self.listed.item.decision() == Some(*decision)
     }
+
+    fn is_selectable(&self) -> bool {
+        self.can_decide && !self.is_own && self.listed.item.decided.is_none()
+    }
 }
 
 /// The answer to a decision, for a page that stays.
@@ -201,6 +222,14 @@ fn text_of(decision: &ReviewDecision) -> &'static str {
     match decision {
         ReviewDecision::Keep => text::t("keep"),
         ReviewDecision::Revoke => text::t("revoke"),
+    }
+}
+
+/// What is to become of an item, until the review is completed.
+fn mark_of(decision: &ReviewDecision) -> &'static str {
+    match decision {
+        ReviewDecision::Keep => text::t("to-keep"),
+        ReviewDecision::Revoke => text::t("to-revoke"),
     }
 }
 
@@ -436,6 +465,41 @@ pub(super) async fn decide(
             refused_in_place(error, |error| ReviewPage { error, ..shown })
         }
     }
+}
+
+/// Keeps the items that the person has selected.
+pub(super) async fn keep(
+    State(console): State<Console>,
+    signed_in: SignedIn,
+    PathId(id): PathId<AccessReviewId>,
+    Extension(form): Extension<Form>,
+) -> Result<Response, Problem> {
+    match keep_selected(&console, &signed_in, id, &form).await {
+        Ok(done) => Ok(back(&console, id, &Params::shown_by(&form), done)),
+        Err(error) => answer(&console, &signed_in, id, &form, Err(error)).await,
+    }
+}
+
+/// Decides about each selected item by itself, up to one that is refused. What another person has decided meanwhile stays.
+async fn keep_selected(
+    console: &Console,
+    signed_in: &SignedIn,
+    id: AccessReviewId,
+    form: &Form,
+) -> Result<&'static str, Error> {
+    let (reviews, caller) = (console.iam.access_reviews(), &signed_in.caller);
+    // A page offers no more.
+    let selected: BTreeSet<&str> = form.all("selected").take(LIMIT as usize).collect();
+    let mut done = "";
+    for listed in reviews.all_items(caller, id, Some(ReviewItemFilter::Undecided)).await? {
+        let item = listed.item.id();
+        if selected.contains(item.to_string().as_str()) {
+            let keep = NewDecision { decision: ReviewDecision::Keep, reason: None };
+            reviews.decide(caller, id, item, keep).await?;
+            done = "decided";
+        }
+    }
+    Ok(done)
 }
 
 pub(super) async fn complete(

@@ -24,6 +24,7 @@ use serde::Deserialize;
 
 use crate::account::linked::Linked;
 use crate::attributes::OwnAttributes;
+use crate::confirm;
 use crate::form::Form;
 use crate::keys::{self, Keys};
 use crate::problem::refused_in_place;
@@ -222,6 +223,10 @@ async fn revoke_key(
     signed_in: SignedIn,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
+    if !confirm::is_confirmed(&form) {
+        let (own, _) = signed_in.caller.require_user()?;
+        return keys::ask(&console, &signed_in, own, form).await;
+    }
     let result = keys::revoke(&console, &signed_in, &form).await;
     answer(&console, signed_in.into(), result.map(|()| "key-revoked")).await
 }

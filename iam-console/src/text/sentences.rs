@@ -10,7 +10,7 @@ use iam_core::organization::OrganizationCounts;
 use iam_core::tenant::{AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy};
 use iam_core::webhook::EventFormat;
 
-use super::{Language, named, of_service, t, t_with};
+use super::{named, of_service, t, t_with};
 use crate::run::step::Action;
 
 // Forms and common parts.
@@ -467,6 +467,30 @@ pub(crate) fn delete(name: &str) -> String {
     t_with("delete-named", [("name", name.into())])
 }
 
+/// Revokes an API key.
+pub(crate) fn revoke_key(name: &str) -> String {
+    t_with("revoke-key-named", [("name", name.into())])
+}
+
+pub(crate) fn restore(name: &str) -> String {
+    t_with("restore-named", [("name", name.into())])
+}
+
+/// Ends all sessions of a user.
+pub(crate) fn end_sessions(user: &str) -> String {
+    t_with("end-sessions-of", [("user", user.into())])
+}
+
+/// Removes all second factors of a user.
+pub(crate) fn reset_factors(user: &str) -> String {
+    t_with("reset-factors-of", [("user", user.into())])
+}
+
+/// Sends a user a link for a new password.
+pub(crate) fn send_reset(user: &str) -> String {
+    t_with("send-reset-to", [("user", user.into())])
+}
+
 // The overview.
 
 /// How many directories had requests that were refused.
@@ -586,11 +610,7 @@ pub(crate) fn differences_found(count: usize) -> String {
 
 /// The meaning of the permission for all actions on a resource.
 pub(crate) fn may_everything_with(resource: &str) -> String {
-    let resource = match Language::current().tag {
-        "en" => resource.replace('-', " "),
-        _ => title_of(resource),
-    };
-    t_with("may-everything-with", [("resource", resource.into())])
+    t_with("may-everything-with", [("resource", title_of(resource).into())])
 }
 
 /// How long ago a moment was, such as `2 hours ago`; or how far ahead it is, such as `in 2 hours`, for less than zero.

@@ -121,16 +121,19 @@ fn numbers_days_and_lengths_of_time_have_the_forms_of_the_language() {
     let (days, lengths, users, one_way, roles) = forms();
     assert_eq!(days, ["31 Jan", "1 Mar", "2 May", "24 Dec"]);
     assert_eq!(lengths, ["1 minute", "1 hour 30 minutes", "1 day 1 hour 1 minute 1 second"]);
-    assert_eq!(users[0], "No user gains or loses a right.");
-    assert_eq!(users[1..], ["1 user gains or loses rights:", "2 users gain or lose rights:"]);
-    assert_eq!(one_way, ["1 user gains rights:", "2 users lose rights:"]);
+    assert_eq!(users[0], "No user gains or loses a permission.");
+    assert_eq!(users[1..], ["1 user gains or loses permissions:", "2 users gain or lose permissions:"]);
+    assert_eq!(one_way, ["1 user gains permissions:", "2 users lose permissions:"]);
     assert_eq!(roles, ["1 role", "1234 roles"]);
     let (days, lengths, users, one_way, roles) = in_german(forms);
     assert_eq!(days, ["31. Jan.", "1. März", "2. Mai", "24. Dez."]);
     assert_eq!(lengths, ["1 Minute", "1 Stunde 30 Minuten", "1 Tag 1 Stunde 1 Minute 1 Sekunde"]);
-    assert_eq!(users[0], "Kein Benutzer erhält oder verliert ein Recht.");
-    assert_eq!(users[1..], ["1 Benutzer erhält oder verliert Rechte:", "2 Benutzer erhalten oder verlieren Rechte:"]);
-    assert_eq!(one_way, ["1 Benutzer erhält Rechte:", "2 Benutzer verlieren Rechte:"]);
+    assert_eq!(users[0], "Kein Benutzer erhält oder verliert eine Berechtigung.");
+    assert_eq!(
+        users[1..],
+        ["1 Benutzer erhält oder verliert Berechtigungen:", "2 Benutzer erhalten oder verlieren Berechtigungen:"]
+    );
+    assert_eq!(one_way, ["1 Benutzer erhält Berechtigungen:", "2 Benutzer verlieren Berechtigungen:"]);
     assert_eq!(roles, ["1 Rolle", "1234 Rollen"]);
 }
 

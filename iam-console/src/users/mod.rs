@@ -1,5 +1,6 @@
 //! The users of the tenant: a list, a page for each, and a form for a new one.
 
+mod account;
 mod act;
 mod export;
 mod import;
@@ -27,15 +28,15 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/users", get(list::show))
         .route("/users/new", get(new::show).post(new::create))
         .route("/users/{id}", get(one::show).post(one::update))
-        .route("/users/{id}/suspend", post(one::suspend))
-        .route("/users/{id}/reactivate", post(one::reactivate))
-        .route("/users/{id}/delete", post(one::delete))
-        .route("/users/{id}/restore", post(one::restore))
-        .route("/users/{id}/sign-out", post(one::sign_out))
+        .route("/users/{id}/suspend", post(account::suspend))
+        .route("/users/{id}/reactivate", post(account::reactivate))
+        .route("/users/{id}/delete", post(account::delete))
+        .route("/users/{id}/restore", post(account::restore))
+        .route("/users/{id}/sign-out", post(account::sign_out))
         .route("/users/{id}/end-session", post(one::end_session))
         .route("/users/{id}/revoke-key", post(one::revoke_key))
-        .route("/users/{id}/reset-factors", post(one::reset_factors))
-        .route("/users/{id}/password-reset", post(one::send_reset))
+        .route("/users/{id}/reset-factors", post(account::reset_factors))
+        .route("/users/{id}/password-reset", post(account::send_reset))
         .route("/account/export", post(export::export_own))
         .route("/users/{id}/export", post(export::export))
         .route("/users/{id}/act", post(act::begin))

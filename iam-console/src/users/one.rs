@@ -16,6 +16,7 @@ use iam_core::{Caller, Error, ExternalId, FieldError, Iam, OrganizationId, Sessi
 use serde::Deserialize;
 
 use crate::attributes::{self, AttributeFields};
+use crate::confirm;
 use crate::device::{Device, devices};
 use crate::form::Form;
 use crate::keys::{self, Keys};
@@ -40,7 +41,7 @@ pub(super) struct UserPage {
     user: User,
     /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
     version: String,
-    /// The short name of the home; `None` for the tenant.
+    /// The name of the home; `None` for the tenant.
     home: Option<String>,
     fields: Vec<Field>,
     attributes: AttributeFields,
@@ -55,17 +56,20 @@ pub(super) struct UserPage {
     keys: Keys,
     /// The field for the reason to act as the user; `None` if the person may not.
     pub(super) act: Option<Field>,
-    /// Whether the user is the person of this page.
-    is_self: bool,
     is_changeable: bool,
     /// The organizations to which the person's right to change users is limited, if this user is not within them.
     only_in: String,
     may_end_sessions: bool,
-    may_suspend: bool,
-    may_delete: bool,
-    may_restore: bool,
-    /// Whether the person can send the user a link to choose a new password.
-    sends_reset: bool,
+    /// What the person can do with the account.
+    actions: Vec<Offered>,
+}
+
+/// What the person can do with the account of the user, on a page that asks for its confirmation.
+struct Offered {
+    /// The end of its address.
+    path: &'static str,
+    text: &'static str,
+    is_dangerous: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -100,11 +104,6 @@ impl UserPage {
     /// Whether a session is the one of this page.
     fn is_current(&self, session: &Session) -> bool {
         self.current == Some(session.id)
-    }
-
-    /// Whether the page has a section in which the status of the account changes.
-    fn has_account(&self) -> bool {
-        self.may_suspend || self.may_delete || self.may_restore
     }
 }
 
@@ -153,6 +152,23 @@ pub(super) async fn page_of(
         Some(grants) => Some(UserRights::read(console, caller, id, grants).await?),
         None => None,
     };
+    let devices = if_allowed(iam.sessions().list_with_actors(caller, id).await)?.map(devices);
+    let (may_end_sessions, is_changeable) = (is_self || may_end, may_update && !is_deleted);
+    let is_signed_in = devices.as_ref().is_some_and(|devices| !devices.is_empty());
+    let (is_active, is_person) = (user.status == UserStatus::Active, user.service_name().is_none());
+    let (changes_other, is_suspended) = (is_changeable && !is_self, user.status == UserStatus::Suspended);
+    let sends_reset = changes_other && is_active && is_person && iam.sends_mail();
+    let offers = [
+        (sends_reset, "password-reset", text::t("send-reset"), false),
+        (may_end_sessions && is_signed_in, "sign-out", text::t("end-all-sessions"), true),
+        (changes_other && is_person, "reset-factors", text::t("reset-factors"), true),
+        (changes_other && is_active, "suspend", text::t("suspend"), true),
+        (changes_other && is_suspended, "reactivate", text::t("reactivate"), false),
+        (may_create && is_deleted, "restore", text::t("restore"), false),
+        (may_delete && !is_self && !is_deleted, "delete", text::t("delete"), true),
+    ];
+    let actions = offers.into_iter().filter(|(is_offered, ..)| *is_offered);
+    let actions = actions.map(|(_, path, text, is_dangerous)| Offered { path, text, is_dangerous });
     Ok(UserPage {
         notice: "",
         error: String::new(),
@@ -162,18 +178,14 @@ pub(super) async fn page_of(
         rights,
         time_line,
         now: iam.now(),
-        devices: if_allowed(iam.sessions().list_with_actors(caller, id).await)?.map(devices),
+        devices,
         current: caller.require_user().ok().map(|(_, session)| session),
         keys: if is_deleted { keys.of_deleted() } else { keys },
         act: reason_to_act(&frame, &user, is_self),
-        is_self,
-        is_changeable: may_update && !is_deleted,
+        is_changeable,
         only_in: if may_update { String::new() } else { places_of(&frame, &permission::USERS_UPDATE) },
-        may_end_sessions: is_self || may_end,
-        may_suspend: may_update && !is_self,
-        may_delete: may_delete && !is_self && !is_deleted,
-        may_restore: may_create && is_deleted,
-        sends_reset: iam.sends_mail() && may_update && !is_self && user.service_name().is_none(),
+        may_end_sessions,
+        actions: actions.collect(),
         frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,
@@ -240,8 +252,7 @@ fn places_of(frame: &Frame, permission: &Permission) -> String {
     names.into_iter().take(PLACES).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns how the page names the home of a user: by its short name, or by its id if the person may not see it. Empty
-/// for the tenant.
+/// Returns how the page names the home of a user, or its id if the person may not see it. Empty for the tenant.
 async fn home_of(iam: &Iam, caller: &Caller, user: &User) -> Result<String, Error> {
     let home = user.home_organization_id.map(|home| home.to_string()).unwrap_or_default();
     picker::shown_organization(iam, caller, &home).await
@@ -273,56 +284,6 @@ fn emptied(form: &Form, name: &str) -> Option<String> {
     (form.has(name) && form.given(name).is_none()).then(String::new)
 }
 
-pub(super) async fn suspend(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.users().suspend(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "suspended")).await
-}
-
-pub(super) async fn reactivate(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.users().reactivate(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|_| "reactivated")).await
-}
-
-pub(super) async fn delete(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.users().delete(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|()| "deleted")).await
-}
-
-pub(super) async fn restore(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let user = console.iam.users().get(&signed_in.caller, id).await?;
-    // An old page must not lift a suspension that came after it.
-    let restorable = (user.status == UserStatus::Inactive).then_some(user.version);
-    let patch = UserPatch { status: Some(UserStatus::Active), ..UserPatch::default() };
-    let precondition = Precondition::OneOf(restorable.into_iter().collect());
-    let result = console.iam.users().update_if(&signed_in.caller, id, patch, &precondition).await;
-    answer(&console, &signed_in, id, result.map(|_| "restored")).await
-}
-
-pub(super) async fn sign_out(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.sessions().logout_user(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|()| "signed-out")).await
-}
-
 pub(super) async fn end_session(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -342,27 +303,11 @@ pub(super) async fn revoke_key(
     PathId(id): PathId<UserId>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
+    if !confirm::is_confirmed(&form) {
+        return keys::ask(&console, &signed_in, id, form).await;
+    }
     let result = keys::revoke(&console, &signed_in, &form).await;
     answer(&console, &signed_in, id, result.map(|()| "key-revoked")).await
-}
-
-pub(super) async fn reset_factors(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.factors().reset(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|()| "factors-reset")).await
-}
-
-/// Sends the user a link to choose a new password.
-pub(super) async fn send_reset(
-    State(console): State<Console>,
-    signed_in: SignedIn,
-    PathId(id): PathId<UserId>,
-) -> Result<Response, Problem> {
-    let result = console.iam.recovery().start(&signed_in.caller, id).await;
-    answer(&console, &signed_in, id, result.map(|()| "reset-sent")).await
 }
 
 /// Leads back to the page of the user, or shows there why the call was refused.
@@ -381,7 +326,7 @@ async fn answer(
     }
 }
 
-fn back(console: &Console, id: UserId, done: &str) -> Response {
+pub(super) fn back(console: &Console, id: UserId, done: &str) -> Response {
     Redirect::to(&format!("{}/users/{id}?done={done}", console.base())).into_response()
 }
 

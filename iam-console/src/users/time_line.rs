@@ -5,13 +5,12 @@ use std::cmp::Reverse;
 use iam_core::access_request::AccessRequestFilter;
 use iam_core::assignment::Grant;
 use iam_core::audit::{AuditEntry, AuditFilter, action};
-use iam_core::clock::Timestamp;
 use iam_core::page::{MAX_LIMIT, PageRequest};
 use iam_core::user::User;
 use iam_core::{Caller, Error, Iam};
 use serde_json::Value;
 
-use crate::audit::sentence::said;
+use crate::audit::sentence::{Said, said_with_links};
 use crate::problem::if_allowed;
 
 /// How many entries of the log are shown.
@@ -24,10 +23,10 @@ const ROLES: usize = 10;
 /// The same for its newest access requests.
 const REQUESTS: u32 = 5;
 
-/// What is said of a day in UTC: sentences, each with its moment.
+/// What is said of a day in UTC.
 pub(super) struct Day {
     pub(super) date: String,
-    pub(super) said: Vec<(String, Timestamp)>,
+    pub(super) said: Vec<Said>,
 }
 
 /// Returns the newest entries of the log whose actor is the user, or which are about the user, a role that it holds, an
@@ -51,11 +50,11 @@ pub(super) async fn read(iam: &Iam, caller: &Caller, user: &User, grants: &[Gran
     entries.dedup_by_key(|entry| entry.id);
     entries.truncate(SHOWN as usize);
     let mut days: Vec<Day> = Vec::new();
-    for (sentence, at) in said(iam, caller, &entries).await? {
-        let date = at.format("%Y-%m-%d").to_string();
+    for said in said_with_links(iam, caller, &entries, &format!("/users/{}", user.id)).await? {
+        let date = said.at.format("%Y-%m-%d").to_string();
         match days.last_mut() {
-            Some(day) if day.date == date => day.said.push((sentence, at)),
-            _ => days.push(Day { date, said: vec![(sentence, at)] }),
+            Some(day) if day.date == date => day.said.push(said),
+            _ => days.push(Day { date, said: vec![said] }),
         }
     }
     Ok(Some(days))

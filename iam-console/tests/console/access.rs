@@ -7,7 +7,7 @@ use iam_core::assignment::{Assignment, NewAssignment};
 use iam_core::organization::{NewOrganization, Organization};
 use iam_core::permission::NewPermission;
 use iam_core::role::NewRole;
-use iam_core::user::User;
+use iam_core::user::{NewServiceAccount, User};
 use iam_core::{Caller, OrganizationId};
 
 use crate::app::{App, EMAIL, person, request};
@@ -172,6 +172,33 @@ async fn a_field_offers_users_organizations_and_roles_while_a_person_types() {
     let eve = app.sign_in("eve@example.org").await;
     assert!(!app.get("/console/pick/users?user=grace", &eve).await.body.contains("grace"));
     assert!(!app.get("/console/pick/organizations?organization=north", &eve).await.body.contains("north"));
+}
+
+#[tokio::test]
+async fn a_service_account_is_chosen_and_shown_by_its_name_unless_another_has_the_same() {
+    let Signed { app, cookie, ada, .. } = signed().await;
+    let make = async || {
+        let new = NewServiceAccount { name: "Nightly import".to_owned() };
+        app.iam.users().create_service_account(&ada, new).await.unwrap().id
+    };
+    let robot = make().await;
+    let pages = ["/console/assignments/new", "/console/access", "/console/assignments"];
+    let shown = async |value: &str| {
+        let field = format!(r#"name="user" type="text" autocomplete="off" value="{value}""#);
+        for page in pages {
+            let answer = app.get(&format!("{page}?user={robot}"), &cookie).await;
+            assert!(answer.status == StatusCode::OK && answer.body.contains(&field), "{page}: {}", answer.body);
+        }
+    };
+    shown("Nightly import").await;
+    let offered = app.get("/console/pick/users?user=night", &cookie).await.body;
+    assert!(offered.contains(r#"<option value="Nightly import">Service account</option>"#), "{offered}");
+    let found = app.get("/console/assignments?user=Nightly+import", &cookie).await;
+    assert!(found.status == StatusCode::OK && found.body.contains("No assignment matches"), "{}", found.body);
+    make().await;
+    shown(&robot.to_string()).await;
+    let offered = app.get("/console/pick/users?user=night", &cookie).await.body;
+    assert!(offered.contains(&format!(r#"<option value="{robot}">Nightly import (Service account)"#)), "{offered}");
 }
 
 #[tokio::test]
@@ -351,11 +378,11 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
         answer.body
     };
     let yes = ask("permission=users:read&organization=harbour").await;
-    assert!(yes.contains(">Yes</h2>") && yes.contains("MEMBER"), "{yes}");
+    assert!(yes.contains(">Allowed</h2>") && yes.contains("MEMBER"), "{yes}");
     assert!(yes.contains("North (inherited from above)") && yes.contains("Assigned by ada@example.com"), "{yes}");
     assert!(yes.contains(r#"value="harbour""#) && yes.contains(r#"value="users:read""#), "{yes}");
     let direct = ask("permission=users:read&organization=north").await;
-    assert!(direct.contains(">Yes</h2>") && !direct.contains("inherited"), "{direct}");
+    assert!(direct.contains(">Allowed</h2>") && !direct.contains("inherited"), "{direct}");
     let elsewhere = ask("permission=users:read").await;
     assert!(
         elsewhere.contains("but in these organizations") && elsewhere.contains(">North</a> · MEMBER"),
@@ -365,15 +392,15 @@ async fn why_names_the_role_and_the_organization_that_it_is_inherited_from() {
     let (_, link) = answer.split_once(r#"href="/console/access?user="#).unwrap();
     let address = format!("/console/access?user={}", link.split('"').next().unwrap().replace("&#38;", "&"));
     let there = app.get(&address, cookie).await.body;
-    assert!(there.contains(">Yes</h2>"), "{address}: {there}");
+    assert!(there.contains(">Allowed</h2>"), "{address}: {there}");
     let never = ask("permission=users:delete&organization=north").await;
-    assert!(never.contains(">No</h2>") && never.contains("No role of the user"), "{never}");
+    assert!(never.contains(">Not allowed</h2>") && never.contains("No role of the user"), "{never}");
     app.iam.users().suspend(&signed.ada, grace.id).await.unwrap();
     let suspended = ask("permission=users:read&organization=north").await;
-    assert!(suspended.contains(">No</h2>") && suspended.contains("not active"), "{suspended}");
+    assert!(suspended.contains(">Not allowed</h2>") && suspended.contains("not active"), "{suspended}");
     let own = app.get("/console/access?permission=users:delete", cookie).await.body;
     assert!(
-        own.contains(">Yes</h2>") && own.contains("TENANT_ADMIN") && own.contains("Assigned by ada@example.com"),
+        own.contains(">Allowed</h2>") && own.contains("TENANT_ADMIN") && own.contains("Assigned by ada@example.com"),
         "{own}"
     );
 }
@@ -389,8 +416,8 @@ async fn why_answers_for_an_earlier_moment() {
         let path = format!("/console/access?user=grace@example.com&permission=users:read&at={at}");
         app.get(&path, cookie).await
     };
-    assert!(ask("2026-01-31T09:16").await.body.contains(">No</h2>"));
-    assert!(ask("2026-01-31T09:22").await.body.contains(">Yes</h2>"));
+    assert!(ask("2026-01-31T09:16").await.body.contains(">Not allowed</h2>"));
+    assert!(ask("2026-01-31T09:22").await.body.contains(">Allowed</h2>"));
     let before = ask("2020-01-01T00:00").await;
     assert_eq!(before.status, StatusCode::BAD_REQUEST);
     assert!(before.body.contains(r#"<p id="at-error""#), "{}", before.body);

@@ -82,9 +82,9 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let signed = signed().await;
     let Signed { app, cookie, grace_cookie, eligibility, .. } = &signed;
     let none = app.get(LIST, grace_cookie).await.body;
-    assert_eq!((none.contains("You have not asked for access"), none.matches(NEW).count()), (true, 2), "{none}");
+    assert_eq!((none.contains("You have not requested access"), none.matches(NEW).count()), (true, 2), "{none}");
     let overview = app.get("/console", grace_cookie).await.body;
-    assert!(overview.contains("You can ask for one") && overview.contains(NEW), "{overview}");
+    assert!(overview.contains("You can request one") && overview.contains(NEW), "{overview}");
     let refused = app.get("/console/audit", grace_cookie).await;
     assert!(refused.body.contains("It needs audit-logs:read") && refused.body.contains(NEW), "{}", refused.body);
     // Who cannot ask is not led there by an empty list.
@@ -119,7 +119,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.body);
     let asked: AccessRequestId = sent.location().split(['/', '?']).nth(3).unwrap().parse().unwrap();
     let own = app.get(sent.location(), grace_cookie).await.body;
-    for part in ["The request is sent", "Pending", "Disk &#60;full&#62;", "OPS-7", "0 of 1", "Cancel the request"] {
+    for part in ["The request is sent", "Pending", "Disk &#60;full&#62;", "OPS-7", "0 of 1", "Cancel request"] {
         assert!(own.contains(part), "{part}: {own}");
     }
     assert!(!own.contains("/approve") && !own.contains("Gains"), "{own}");
@@ -137,7 +137,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let approved = signed.decide(asked, "/approve", &[("reason", "Go <on>")]).await;
     assert_eq!(approved.location(), signed.path(asked, "?done=approved"), "{}", approved.body);
     let page = app.get(approved.location(), cookie).await.body;
-    for part in ["Your approval is saved", "In force", "Go &#60;on&#62;", "by you", "1 of 1"] {
+    for part in ["Your approval is saved", "Active", "Go &#60;on&#62;", "by you", "1 of 1"] {
         assert!(page.contains(part), "{part}: {page}");
     }
     let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
@@ -145,7 +145,7 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     assert_eq!(signed.held().await[0].access_request_id, Some(asked));
 
     let overview = app.get("/console", grace_cookie).await.body;
-    assert!(overview.contains("Access for a time") && overview.contains(&signed.path(asked, "/end")), "{overview}");
+    assert!(overview.contains("Temporary access") && overview.contains(&signed.path(asked, "/end")), "{overview}");
     let in_force = app.get(&format!("{LIST}?show=in-force"), grace_cookie).await.body;
     assert!(in_force.contains(&signed.path(asked, "/end")), "{in_force}");
     let ended = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
@@ -157,11 +157,11 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
 
     let log = app.get("/console/audit", cookie).await.body;
     for sentence in [
-        "grace@example.com asked for the role ENGINEER in Branch &#60;1&#62;",
-        "ada@example.com approved that grace@example.com gets the role ENGINEER",
+        "grace@example.com requested the role ENGINEER in Branch &#60;1&#62;",
+        "ada@example.com approved the role ENGINEER",
         "grace@example.com got the role ENGINEER in Branch &#60;1&#62; by an access request",
         "grace@example.com ended the access of grace@example.com by the role ENGINEER",
-        "ada@example.com let grace@example.com ask for the role ENGINEER",
+        "ada@example.com made grace@example.com eligible for the role ENGINEER",
     ] {
         assert!(log.contains(sentence), "{sentence}: {log}");
     }
@@ -174,10 +174,10 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
     for (field, wrong, text) in [
         ("reason", " ", "Reason must be 1 to 500 characters"),
         ("ticket", &*"x".repeat(201), "Ticket must be at most 200 characters"),
-        ("seconds", "28801", "For how long must be"),
-        ("seconds", "long", "For how long must be a whole number"),
-        ("startsAt", "2026-01-31T09:00", "Begin at (UTC) must be in the future"),
-        ("startsAt", "soon", "Begin at (UTC) must be a day and a time"),
+        ("seconds", "28801", "Duration must be"),
+        ("seconds", "long", "Duration must be a whole number"),
+        ("startsAt", "2026-01-31T09:00", "Start (UTC) must be in the future"),
+        ("startsAt", "soon", "Start (UTC) must be a day and a time"),
     ] {
         let good = [("eligibility", &*id), ("reason", "Disk"), ("ticket", "OPS-7")];
         let kept = good.into_iter().filter(|(name, _)| *name != field);
@@ -237,7 +237,7 @@ async fn a_person_checks_what_it_asks_for_and_when_it_begins() {
     let fields = [("eligibility", &*id), ("reason", "Two\r\nlines"), ("ticket", "OPS-7"), ("startsAt", &*begin)];
     let preview = app.post_signed(NEW, grace_cookie, &fields).await;
     for part in [
-        "What you gain",
+        "Access that you gain",
         "<dt>Reason</dt><dd>Two lines</dd>",
         "<dt>Ticket</dt><dd>OPS-7</dd>",
         &*format!("<dt>Not before</dt><dd>{day} 09:00 UTC</dd>"),
@@ -262,16 +262,16 @@ async fn a_decision_is_about_what_the_page_has_shown() {
     assert!(late.body.contains(&again) && late.body.contains(r#"value="Go on""#), "{}", late.body);
     assert!(signed.stored(asked).await.decisions.is_empty());
     let long = "x".repeat(501);
-    for (wrong, text) in [(&*long, "500 characters"), (" ", "Reason must say why you refuse")] {
+    for (wrong, text) in [(&*long, "500 characters"), (" ", "Reason must say why you deny")] {
         let refused = signed.decide(asked, "/deny", &[("denyReason", wrong)]).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST);
         let is_at_field = refused.body.contains(r#"id="denyReason-error""#) && refused.body.contains(text);
         assert!(is_at_field && refused.body.contains(wrong), "{}", refused.body);
-        assert!(refused.body.contains(r#"<details class="confirm" open><summary>Refuse"#), "{}", refused.body);
+        assert!(refused.body.contains(r#"<details class="confirm" open><summary>Deny"#), "{}", refused.body);
     }
     let denied = signed.decide(asked, "/deny", &[("denyReason", "Not now")]).await;
     let page = app.get(denied.location(), &signed.grace_cookie).await.body;
-    assert!(page.contains("Refused") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
+    assert!(page.contains("Denied") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
     // The first page tells the person who asked, for a week.
     let overview = app.get("/console", &signed.grace_cookie).await.body;
@@ -294,11 +294,11 @@ async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
     {
         let page = body(path).await;
         assert!(page.contains(text) && !page.contains("The request is sent"), "{page}");
-        assert!(page.contains("<dt>Began</dt>") && page.contains("<dt>Ends</dt>"), "{page}");
+        assert!(page.contains("<dt>Started</dt>") && page.contains("<dt>Ends</dt>"), "{page}");
     }
     app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
     let page = body(&sent).await;
-    for part in ["<dt>Began</dt>", "<dt>Was to end</dt>", "<dt>Ended</dt>"] {
+    for part in ["<dt>Started</dt>", "<dt>Planned end</dt>", "<dt>Ended</dt>"] {
         assert!(page.contains(part) && !page.contains("You have ENGINEER"), "{part}: {page}");
     }
     let new = NewEligibility { approvals: Some(0), ..NewEligibility::of_user(*role, *grace) };
@@ -309,9 +309,9 @@ async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
     let page = body(&signed.path(later, "?done=asked")).await;
     assert!(page.contains("You get ENGINEER on <time") && !page.contains("0 of 0"), "{page}");
     let overview = body("/console").await;
-    assert!(overview.contains("begins <time datetime=\"2026-02-01T09:15"), "{overview}");
+    assert!(overview.contains("starts <time datetime=\"2026-02-01T09:15"), "{overview}");
     app.post_signed(&signed.path(later, "/cancel"), grace_cookie, &[]).await;
-    assert!(body(&signed.path(later, "")).await.contains("<dt>Was to begin</dt>"));
+    assert!(body(&signed.path(later, "")).await.contains("<dt>Planned start</dt>"));
 }
 
 #[tokio::test]
@@ -369,7 +369,7 @@ async fn ones_own_access_for_a_time_needs_no_hand() {
     };
     elevate(ada.user().unwrap(), ada).await;
     let overview = app.get("/console", cookie).await.body;
-    assert!(overview.contains("Access for a time") && !overview.contains("hand-assignments"), "{overview}");
+    assert!(overview.contains("Temporary access") && !overview.contains("hand-assignments"), "{overview}");
     elevate(*grace, &app.caller(GRACE).await).await;
     assert!(app.get("/console", cookie).await.body.contains("hand-assignments"));
 }
@@ -426,10 +426,10 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(own.body.contains("You cannot decide about your own access request"), "{}", own.body);
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     let page = signed.page(asked).await.body;
-    let nothing = "This request cannot become effective any more";
-    assert!(page.contains(nothing) && page.contains("Close it") && !page.contains("/deny"), "{page}");
+    let nothing = "This request can no longer take effect";
+    assert!(page.contains(nothing) && page.contains("Close request") && !page.contains("/deny"), "{page}");
     let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
-    assert!(own.contains(nothing) && !own.contains("Close it"), "{own}");
+    assert!(own.contains(nothing) && !own.contains("Close request"), "{own}");
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
@@ -466,7 +466,7 @@ async fn a_request_is_taken_back_and_others_do_not_see_it() {
     let mary = signed.app.sign_in("mary@example.com").await;
     assert_eq!(signed.app.get(&signed.path(asked, ""), &mary).await.status, StatusCode::NOT_FOUND);
     assert!(!signed.app.get(&format!("{LIST}?show=all"), &mary).await.body.contains("ENGINEER"));
-    assert!(signed.app.get(NEW, &mary).await.body.contains("There is no role for which you may ask"));
+    assert!(signed.app.get(NEW, &mary).await.body.contains("There is no role that you can request"));
     let cancelled = signed.app.post_signed(&signed.path(asked, "/cancel"), &signed.grace_cookie, &[]).await;
     let page = signed.app.get(cancelled.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("The request is cancelled") && !page.contains("/cancel\""), "{page}");
@@ -521,9 +521,10 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
         let none = body.contains("No access request matches");
         assert_eq!(none, !expected, "{query}: {body}");
     }
-    assert!(!app.get(LIST, cookie).await.body.contains(&row), "the first list has one's own");
+    let own = app.get(&format!("{LIST}?show=own"), cookie).await.body;
+    assert!(!own.contains(&row), "the first list has one's own: {own}");
     let all = app.get(&format!("{LIST}?show=all"), cookie).await.body;
-    assert!(all.contains(r#"<td data-label="Asked"><time datetime="2026-01-31T09:15"#), "{all}");
+    assert!(all.contains(r#"<span class="hint">Asked <time datetime="2026-01-31T09:15"#), "{all}");
     assert!(all.contains("/console/audit?resource=ACCESS_REQUEST&amp;action=CREATE"), "{all}");
     for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody", "show=all&from=x"] {
         assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");
@@ -534,6 +535,20 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
 }
 
 #[tokio::test]
+async fn the_page_opens_with_what_waits_for_the_person_unless_it_waits_itself() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, grace_cookie, role, .. } = &signed;
+    let row = signed.path(signed.ask().await.id, "\"");
+    let opens_with_it = async |cookie: &str| app.get(LIST, cookie).await.body.contains(&row);
+    assert!(opens_with_it(cookie).await && opens_with_it(grace_cookie).await);
+    let new = NewEligibility::of_user(*role, ada.user().unwrap());
+    let eligibility = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let new = NewAccessRequest { eligibility, seconds: None, reason: "Disk".into(), ticket: None, starts_at: None };
+    app.iam.access_requests().create(ada, new).await.unwrap();
+    assert!(!opens_with_it(cookie).await);
+}
+
+#[tokio::test]
 async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace, eligibility, .. } = &signed;
@@ -541,13 +556,13 @@ async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
     let acting = app.post_signed(&act, cookie, &[("reason", "A question"), ("seconds", "900")]).await.cookies("");
     let choice = app.get(NEW, &acting).await.body;
     assert!(
-        choice.contains("You act as another user, and cannot ask") && !choice.contains("?eligibility="),
+        choice.contains("You are acting as another user, and cannot request") && !choice.contains("?eligibility="),
         "{choice}"
     );
     let id = eligibility.id.to_string();
     let refused = app.post_signed(NEW, &acting, &[("eligibility", &id), ("reason", "Disk")]).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    assert!(refused.body.contains("You act as another user"), "{}", refused.body);
+    assert!(refused.body.contains("You are acting as another user"), "{}", refused.body);
     app.person_with(ada, "alan@example.com", &["access-requests:*"]).await;
     let alan = app.caller("alan@example.com").await;
     let asked = signed.ask().await.id;
@@ -558,7 +573,7 @@ async fn a_person_who_acts_as_another_is_told_that_it_cannot_ask_or_decide() {
     assert!(page.status == StatusCode::OK && !page.body.contains("/approve"), "{}", page.body);
     let refused = app.post_signed(&signed.path(asked, "/approve"), &acting, &[("version", &version)]).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    assert!(refused.body.contains("You act as another user"), "{}", refused.body);
+    assert!(refused.body.contains("You are acting as another user"), "{}", refused.body);
     assert!(signed.stored(asked).await.decisions.is_empty());
 }
 
@@ -602,5 +617,5 @@ async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
         assert!(body.contains("ENGINEER (deleted)"), "{path}: {body}");
     }
     let log = app.get("/console/audit", &signed.cookie).await.body;
-    assert!(log.contains("grace@example.com asked for the role ENGINEER in"), "{log}");
+    assert!(log.contains("grace@example.com requested the role ENGINEER in"), "{log}");
 }

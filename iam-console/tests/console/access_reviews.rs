@@ -91,7 +91,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
     let Signed { app, ada, cookie, grace, branch, membership } = &signed;
     let none = app.get("/console/access-reviews", cookie).await;
     assert!(
-        none.body.contains("There is no such review") && none.body.contains("/access-reviews/new"),
+        none.body.contains("There are no access reviews yet") && none.body.contains("/access-reviews/new"),
         "{}",
         none.body
     );
@@ -102,11 +102,13 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
     let page = app.get(begun.location(), cookie).await.body;
     for part in
-        ["The review has begun", "Spring", "grace@example.com", "MEMBER", "Branch &#60;1&#62;", "0 of 1 decided"]
+        ["The review has started", "Spring", "grace@example.com", "MEMBER", "Branch &#60;1&#62;", "0 of 1 decided"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(page.contains("2026-02-28T23:59:59.999Z") && page.contains("One item has no decision yet"), "{page}");
+    let not_yet = r#"<button type="button" disabled aria-describedby="not-yet">Complete the review…"#;
+    assert!(page.contains(not_yet) && !page.contains("/complete\""), "{page}");
     let id: AccessReviewId = begun.location().split(['/', '?']).nth(3).unwrap().parse().unwrap();
 
     let fields = [("decision", "REVOKE"), ("reason", "Has left."), ("shown", "UNDECIDED"), ("page", "1")];
@@ -119,7 +121,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
 
     let completed = app.post_signed(&format!("/console/access-reviews/{id}/complete"), cookie, &[]).await;
     let page = app.get(completed.location(), cookie).await.body;
-    assert!(page.contains("It is revoked.") && page.contains("Has left."), "{page}");
+    assert!(page.contains("Revoked.") && page.contains("Has left."), "{page}");
     assert!(!page.contains("hx-post") && !page.contains("/complete"), "{page}");
     assert!(app.iam.assignments().of_user(ada, grace.id).await.unwrap().is_empty());
     let list = app.get("/console/access-reviews?status=COMPLETED", cookie).await.body;
@@ -140,9 +142,11 @@ async fn a_decision_in_place_returns_the_item_and_the_progress() {
         "{}",
         part.body
     );
+    let actions = r#"id="review-actions" class="actions" hx-swap-oob="true""#;
+    assert!(part.body.contains(actions) && part.body.contains("/complete\""), "{}", part.body);
     assert!(part.body.contains("&#60;i&#62;fine") && !part.body.contains("<i>"), "{}", part.body);
     assert!(
-        part.body.contains("Saved: Keep, grace@example.com, MEMBER") && part.body.contains("by ada@example.com"),
+        part.body.contains("Saved: Keep, grace@example.com, MEMBER") && part.body.contains("· ada@example.com"),
         "{}",
         part.body
     );
@@ -150,6 +154,27 @@ async fn a_decision_in_place_returns_the_item_and_the_progress() {
     let refused = signed.post_part(&signed.item(id), &[("decision", "MAYBE")]).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     assert!(refused.body.contains(r#"class="error""#) && !refused.body.contains("<html"), "{}", refused.body);
+}
+
+#[tokio::test]
+async fn the_selected_items_are_kept_unless_they_are_decided_meanwhile() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, membership, .. } = &signed;
+    let mary = app.iam.users().create(ada, person("mary@example.com", "Mary")).await.unwrap().id;
+    let new = NewAssignment { user: mary, role: membership.role_id, organization: None, expires_at: None };
+    let of_mary = app.iam.assignments().create(ada, new).await.unwrap().id.to_string();
+    let id = signed.begin("All").await;
+    let path = format!("/console/access-reviews/{id}");
+    let page = app.get(&path, cookie).await.body;
+    assert_eq!(page.matches(r#"name="selected""#).count(), 2, "one's own item is not among them: {page}");
+    signed.decide(id, ReviewDecision::Revoke).await;
+    let fields = [("selected", &*membership.id.to_string()), ("selected", &*of_mary)];
+    let kept = app.post_signed(&format!("{path}/keep"), cookie, &fields).await;
+    assert_eq!(kept.status, StatusCode::SEE_OTHER, "{}", kept.body);
+    let page = app.get(kept.location(), cookie).await.body;
+    assert!(page.contains("The decision is saved") && !page.contains(r#"name="selected""#), "{page}");
+    let progress = app.iam.access_reviews().get(ada, id).await.unwrap().progress;
+    assert_eq!((progress.keep, progress.revoke, progress.undecided), (1, 1, 1));
 }
 
 #[tokio::test]
@@ -316,7 +341,7 @@ async fn a_review_of_another_tenant_does_not_exist() {
     for path in [path.clone(), format!("{path}/items.csv")] {
         assert_eq!(signed.app.get(&path, &eve).await.status, StatusCode::NOT_FOUND, "{path}");
     }
-    for path in [signed.item(id), format!("{path}/complete"), format!("{path}/cancel")] {
+    for path in [signed.item(id), format!("{path}/keep"), format!("{path}/complete"), format!("{path}/cancel")] {
         let answer = signed.app.post_signed(&path, &eve, &[("decision", "KEEP")]).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
         let without_token = signed.app.post(&path, &signed.cookie, &[("decision", "KEEP")]).await;

@@ -509,19 +509,21 @@ impl World {
             "PATCH /users/{id} (restore)" => {
                 let user = self.stranger(target).await;
                 self.set_status(target, &user, UserStatus::Inactive).await;
-                self.does(by, &format!("/users/{}/restore", user.id), &[]).await
+                self.does(by, &format!("/users/{}/restore", user.id), &[("confirmed", "yes")]).await
             }
-            "DELETE /users/{id}" => self.does(by, &format!("/users/{}/delete", self.user(target).await.id), &[]).await,
+            "DELETE /users/{id}" => {
+                self.does(by, &format!("/users/{}/delete", self.user(target).await.id), &[("confirmed", "yes")]).await
+            }
             "POST /users/{id}/suspend" => {
-                self.does(by, &format!("/users/{}/suspend", self.user(target).await.id), &[]).await
+                self.does(by, &format!("/users/{}/suspend", self.user(target).await.id), &[("confirmed", "yes")]).await
             }
             "POST /users/{id}/reactivate" => {
                 let user = self.user(target).await;
                 self.set_status(target, &user, UserStatus::Suspended).await;
-                self.does(by, &format!("/users/{}/reactivate", user.id), &[]).await
+                self.does(by, &format!("/users/{}/reactivate", user.id), &[("confirmed", "yes")]).await
             }
             "POST /users/{id}/logout-all" => {
-                self.does(by, &format!("/users/{}/sign-out", self.user(target).await.id), &[]).await
+                self.does(by, &format!("/users/{}/sign-out", self.user(target).await.id), &[("confirmed", "yes")]).await
             }
             "DELETE /sessions/{id}" => {
                 let user = self.user(target).await;
@@ -688,10 +690,16 @@ impl World {
             "PUT /audit-logs/retention" => self.does(by, "/tenant/retention", &[("retentionDays", "365")]).await,
             "POST /audit-logs/retention/apply" => self.does(by, "/tenant/retention/apply", &[]).await,
             "DELETE /users/{id}/factors" => {
-                self.does(by, &format!("/users/{}/reset-factors", self.user(target).await.id), &[]).await
+                self.does(by, &format!("/users/{}/reset-factors", self.user(target).await.id), &[("confirmed", "yes")])
+                    .await
             }
             "POST /users/{id}/password-reset" => {
-                self.does(by, &format!("/users/{}/password-reset", self.subject(target, by).await.id), &[]).await
+                self.does(
+                    by,
+                    &format!("/users/{}/password-reset", self.subject(target, by).await.id),
+                    &[("confirmed", "yes")],
+                )
+                .await
             }
             "GET /users/{id}/export" => {
                 self.downloads(by, &format!("/users/{}/export", self.subject(target, by).await.id)).await
@@ -709,7 +717,7 @@ impl World {
                 let key = self.key(target, user).await.to_string();
                 let own = by.user == Some(user);
                 let path = if own { "/account/revoke-key".into() } else { format!("/users/{user}/revoke-key") };
-                self.does(by, &path, &[("key", &key)]).await
+                self.does(by, &path, &[("key", &key), ("confirmed", "yes")]).await
             }
             "GET /invitations" => {
                 let invitation = self.invitation(target).await;

@@ -400,7 +400,9 @@ async fn an_administrator_removes_the_factors_of_a_user() {
     let own = format!("/console/users/{}", ada.user().unwrap());
     assert!(!app.get(&own, &cookie).await.body.contains("reset-factors"));
     assert_eq!(app.post_signed(&format!("{own}/reset-factors"), &other, &[]).await.status, StatusCode::FORBIDDEN);
-    let answer = app.post_signed(&format!("{path}/reset-factors"), &cookie, &[]).await;
+    let asked = app.post_signed(&format!("{path}/reset-factors"), &cookie, &[]).await;
+    assert!(asked.status == StatusCode::OK && asked.body.contains("Yes, remove the second factors"), "{}", asked.body);
+    let answer = app.post_signed(&format!("{path}/reset-factors"), &cookie, &[("confirmed", "yes")]).await;
     assert_eq!(answer.location(), format!("{path}?done=factors-reset"));
     let alone = app.sign_in("grace@example.com").await;
     assert_eq!(app.get(ACCOUNT, &alone).await.status, StatusCode::OK, "the password is enough");

@@ -63,7 +63,7 @@ async fn a_person_acts_as_a_user_until_it_stops() {
     let acting = signed.acting(&[("readOnly", "1")]).await;
     let home = signed.app.get("/console", &acting).await;
     assert_eq!(home.status, StatusCode::OK);
-    let banner = [EMAIL, "grace@example.com", "Nothing can be changed", "2026-01-31 09:30 UTC"];
+    let banner = [EMAIL, "grace@example.com", "This session is read-only", "2026-01-31 09:30 UTC"];
     assert!(is_acting(&home) && banner.iter().all(|text| home.body.contains(text)), "{}", home.body);
     // The page of an error and that of the user say so too.
     assert!(is_acting(&signed.app.get("/console/nowhere", &acting).await));
@@ -88,13 +88,13 @@ async fn what_is_done_is_recorded_with_both_and_said_so() {
     let acting = signed.acting(&[]).await;
     let alan = signed.app.iam.users().create(&signed.ada, person("alan@example.com", "Alan")).await.unwrap();
     let suspend = format!("/console/users/{}/suspend", alan.id);
-    signed.app.post_signed(&suspend, &acting, &[]).await;
+    signed.app.post_signed(&suspend, &acting, &[("confirmed", "yes")]).await;
     let log = signed.app.iam.audit().list(&signed.ada, AuditFilter::default(), None, 1).await.unwrap();
     assert_eq!((&*log.entries[0].action, log.entries[0].user_id), ("USER_SUSPENDED", Some(signed.grace.id)));
     signed.app.post_signed(STOP, &acting, &[]).await;
     let shown = signed.app.get("/console/audit", &signed.cookie).await.body;
     for sentence in [
-        "ada@example.com began to act as grace@example.com",
+        "ada@example.com started to act as grace@example.com",
         "ada@example.com as grace@example.com suspended alan@example.com",
         "ada@example.com no longer acts as grace@example.com",
     ] {
@@ -128,7 +128,7 @@ async fn a_refusal_says_why_and_asks_for_no_proof() {
     let fields = [("currentPassword", PASSWORD), ("newPassword", "N3w&Password")];
     let answer = signed.app.post_signed("/console/account/password", &acting, &fields).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
-    assert!(answer.body.contains("You act as another user") && is_acting(&answer), "{}", answer.body);
+    assert!(answer.body.contains("You are acting as another user") && is_acting(&answer), "{}", answer.body);
 }
 
 #[tokio::test]

@@ -81,10 +81,10 @@ async fn ids_in_values_stand_beside_their_names_and_an_entry_has_the_number_of_i
     assert!(body.contains(&format!("<ins>North ({})</ins>", places[0])), "{body}");
     let (_, rest) = body.split_once("<li id=\"entry-").unwrap();
     let path = format!("/console/audit/{}", rest.split('"').next().unwrap());
-    assert!(!app.get(&path, &cookie).await.body.contains("Number of the event"));
+    assert!(!app.get(&path, &cookie).await.body.contains("Event number"));
     while app.iam.sequence_audit_logs().await.unwrap().more {}
     let body = app.get(&path, &cookie).await.body;
-    assert!(body.contains("<p class=\"hint\">Number of the event: "), "{body}");
+    assert!(body.contains("<p class=\"hint\">Event number: "), "{body}");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn an_empty_log_says_what_to_do_and_a_wrong_filter_what_is_wrong() {
         ("user=eve%40example.org", "user", "must be the e-mail address or the name of one user"),
         ("organization=%3Cb%3E", "organization", "must be the name of one organization"),
         ("resource=USER&id=x%40example.com", "id", "must be the e-mail address or the name of one user"),
-        ("correlation=%20x%20y", "correlation", "must be a correlation id"),
+        ("correlation=%20x%20y", "correlation", "must be a correlation ID"),
     ];
     for (query, field, expected) in cases {
         let answer = app.get(&format!("/console/audit?{query}"), &cookie).await;
@@ -447,7 +447,7 @@ async fn a_reader_who_may_not_see_users_filters_by_their_ids() {
     app.iam.assignments().create(&ada, new).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
     let answer = app.get("/console/audit?user=ada%40example.com", &cookie).await;
-    assert!(answer.body.contains("must be the id of a user"), "{}", answer.body);
+    assert!(answer.body.contains("must be the ID of a user"), "{}", answer.body);
     let id = ada.user().unwrap();
     let answer = app.get(&format!("/console/audit?user={id}&resource=USER"), &cookie).await;
     // The entry itself has the address of the new user.

@@ -149,15 +149,15 @@ async fn a_page_says_how_many_can_ask_and_decide() {
     give(Some(*north)).await;
     let page = app.get(&path, cookie).await.body;
     for part in [
-        "No user holds MEMBER in the whole tenant, so no user can ask now. Roles in organizations do not count.",
-        "<dt>Can ask now</dt><dd>0 people</dd>",
-        "<dt>Can decide now</dt><dd>1 person: ada@example.com</dd>",
+        "No user holds MEMBER in the whole tenant, so no user can request access now. Roles in organizations do not count.",
+        "<dt>Eligible now</dt><dd>0 people</dd>",
+        "<dt>Approvers now</dt><dd>1 person: ada@example.com</dd>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     give(None).await;
     let page = app.get(&path, cookie).await.body;
-    assert!(page.contains("<dt>Can ask now</dt><dd>1 person</dd>"), "{page}");
+    assert!(page.contains("<dt>Eligible now</dt><dd>1 person</dd>"), "{page}");
     assert!(!page.contains("No user holds") && !page.contains("Too few users"), "{page}");
     let patch = EligibilityPatch { approvals: Some(2), ..EligibilityPatch::default() };
     app.iam.eligibilities().update(ada, made.id, patch).await.unwrap();
@@ -193,7 +193,7 @@ async fn the_page_of_a_role_leads_to_its_eligibilities() {
     app.iam.eligibilities().create(ada, NewEligibility::of_user(role, *grace)).await.unwrap();
     let refused = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &page.hidden("version"))]).await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert!(refused.body.contains("Show the eligibilities"), "{}", refused.body);
+    assert!(refused.body.contains("Show eligibilities"), "{}", refused.body);
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn a_review_shows_an_eligibility_in_words_and_removes_it() {
     }
     let completed = app.post_signed(&format!("{path}/complete"), cookie, &[]).await;
     let page = app.get(completed.location(), cookie).await.body;
-    assert!(page.contains("It is revoked.") && signed.all().await.is_empty(), "{page}");
+    assert!(page.contains("Revoked.") && signed.all().await.is_empty(), "{page}");
     // A user decides about none by which it may ask itself.
     let own = NewEligibility { user: ada.user(), ..of_grace };
     let own = app.iam.eligibilities().create(ada, own).await.unwrap().id;
@@ -313,7 +313,7 @@ async fn a_review_shows_an_eligibility_in_words_and_removes_it() {
     let review = app.iam.access_reviews().create(ada, new).await.unwrap().review.id;
     let page = app.get(&format!("/console/access-reviews/{review}"), cookie).await.body;
     assert!(
-        page.contains("This is your own role, or one for which you may ask") && !page.contains("hx-post"),
+        page.contains("This is your own role, or one for which you are eligible") && !page.contains("hx-post"),
         "{page}"
     );
     let decision = NewDecision { decision: ReviewDecision::Keep, reason: None };

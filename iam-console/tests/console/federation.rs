@@ -261,7 +261,7 @@ async fn the_second_factor_is_asked_for_after_the_provider() {
 async fn each_error_of_the_provider_says_what_to_do() {
     let world = World::new().await;
     for (error, status, text) in [
-        ("access_denied", StatusCode::UNAUTHORIZED, "You were not let in"),
+        ("access_denied", StatusCode::UNAUTHORIZED, "The provider did not sign you in"),
         ("login_failed", StatusCode::UNAUTHORIZED, "is not accepted"),
         ("not_linked", StatusCode::UNAUTHORIZED, "No user is linked"),
         ("unavailable", StatusCode::SERVICE_UNAVAILABLE, "does not answer"),
@@ -389,7 +389,11 @@ async fn a_link_needs_a_recent_proof_and_the_session_that_began_it() {
     let page = app.post_signed(path, &grace, &fields).await;
     let denied = app.get(&format!("{START}?error=access_denied"), &page.cookies(&grace)).await;
     assert_eq!(denied.status, StatusCode::UNAUTHORIZED);
-    assert!(denied.body.contains("You were not let in") && denied.body.contains("My account"), "{}", denied.body);
+    assert!(
+        denied.body.contains("The provider did not sign you in") && denied.body.contains("My account"),
+        "{}",
+        denied.body
+    );
     // The account at the provider belongs to Ada.
     world.link(&app.sign_in(EMAIL).await).await;
     let page = app.post_signed(path, &grace, &fields).await;
@@ -468,7 +472,11 @@ async fn the_account_of_another_person_at_the_provider_confirms_nothing_and_the_
     let page = world.confirm(&refused, &cookie).await;
     let denied = app.get(&format!("{START}?error=access_denied"), &page.cookies(&cookie)).await;
     assert_eq!((denied.status, denied.hidden("session")), (StatusCode::UNAUTHORIZED, other.clone()));
-    assert!(denied.body.contains("You were not let in") && denied.body.contains(STEP_UP), "{}", denied.body);
+    assert!(
+        denied.body.contains("The provider did not sign you in") && denied.body.contains(STEP_UP),
+        "{}",
+        denied.body
+    );
 
     let again = app.post_signed(END_SESSION, &cookie, &fields).await;
     assert_eq!(again.status, StatusCode::FORBIDDEN);
@@ -523,5 +531,5 @@ async fn a_session_that_began_by_a_password_is_offered_no_provider() {
     let fields = [("provider", &*provider), ("next", END_SESSION), ("kept", &*kept)];
     let refused = app.post_signed(STEP_UP, &cookie, &fields).await;
     assert_eq!((refused.status, refused.hidden("session")), (StatusCode::BAD_REQUEST, other));
-    assert!(refused.body.contains("did not begin by that provider"), "{}", refused.body);
+    assert!(refused.body.contains("did not start at that provider"), "{}", refused.body);
 }

@@ -38,7 +38,7 @@ async fn the_menu_marks_the_present_page() {
     let fields = [("place", "below"), ("parent", "south"), ("version", &*version)];
     let path = format!("/console/organizations/{}/move", north.organization.id);
     let preview = app.post_signed(&path, &cookie, &fields).await.body;
-    assert!(preview.contains("Who gains and who loses what"), "{preview}");
+    assert!(preview.contains("Changes in access"), "{preview}");
     assert!(preview.contains(r#"/organizations" aria-current="true">"#), "{preview}");
 }
 
@@ -46,7 +46,7 @@ async fn the_menu_marks_the_present_page() {
 async fn optional_fields_say_so_and_the_cursor_begins_in_the_first_field_of_sign_in() {
     let app = App::empty().await;
     let form = app.get("/console/register", "").await.body;
-    assert!(form.contains(r#"Name of the tenant <span class="hint optional">(optional)</span></label>"#), "{form}");
+    assert!(form.contains(r#"Tenant name <span class="hint optional">(optional)</span></label>"#), "{form}");
     assert_eq!(form.matches("(optional)").count(), 1, "{form}");
     app.register(EMAIL).await;
     let form = app.get("/console/sign-in", "").await.body;

@@ -131,7 +131,7 @@ async fn a_new_provider_has_all_that_was_typed_and_shows_its_addresses() {
     let page = app.get(answer.location(), cookie).await.body;
     let callback = format!("<code class=\"secret\">{CALLBACKS}{}</code>", made.id);
     let logout = callback.replace("/callback/", "/backchannel-logout/");
-    for shown in [&*callback, &*logout, r#"value="MEMBER""#, r#"value="north""#, r#"value="oid" selected"#] {
+    for shown in [&*callback, &*logout, r#"value="MEMBER""#, r#"value="North""#, r#"value="oid" selected"#] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     assert!(page.contains(&format!(r#"value="{domain_id}" checked"#)), "{page}");
@@ -269,7 +269,7 @@ async fn a_provider_is_removed_unless_it_has_changed() {
     let signed = signed().await;
     let Signed { app, ada, cookie, provider, .. } = &signed;
     let page = signed.page().await;
-    assert!(page.body.contains("Linked persons cannot sign in by it any more"), "{}", page.body);
+    assert!(page.body.contains("Linked persons cannot sign in through it any more"), "{}", page.body);
     let version = page.hidden("version");
     let patch = IdentityProviderPatch { name: Some("First".into()), ..IdentityProviderPatch::default() };
     app.iam.identity_providers().update(ada, provider.id, patch).await.unwrap();

@@ -63,11 +63,17 @@ async fn a_person_makes_a_key_sees_it_once_and_revokes_it() {
 
     let account = app.get("/console/account", &cookie).await;
     assert_eq!(account.hidden("key"), key.id.to_string());
-    let answer = app.post_signed("/console/account/revoke-key", &cookie, &[("key", &key.id.to_string())]).await;
+    let id = key.id.to_string();
+    let asked = app.post_signed("/console/account/revoke-key", &cookie, &[("key", &id)]).await;
+    assert!(asked.body.contains("Revoke the key nightly</h1>") && asked.hidden("key") == id, "{}", asked.body);
+    assert_eq!(keys_of(&app, &ada, user).await.len(), 1);
+    let confirmed = [("key", &*id), ("confirmed", "yes")];
+    let answer = app.post_signed("/console/account/revoke-key", &cookie, &confirmed).await;
     assert_eq!(answer.location(), "/console/account?done=key-revoked");
     assert!(keys_of(&app, &ada, user).await.is_empty());
-    for (key, status) in [(key.id.to_string(), StatusCode::NOT_FOUND), ("x".into(), StatusCode::BAD_REQUEST)] {
-        let answer = app.post_signed("/console/account/revoke-key", &cookie, &[("key", &key)]).await;
+    for (key, status) in [(&*id, StatusCode::NOT_FOUND), ("x", StatusCode::BAD_REQUEST)] {
+        let confirmed = [("key", key), ("confirmed", "yes")];
+        let answer = app.post_signed("/console/account/revoke-key", &cookie, &confirmed).await;
         assert_eq!(answer.status, status);
         assert!(answer.body.contains("My account") && answer.body.contains(r#"role="alert""#), "{}", answer.body);
     }
@@ -140,7 +146,8 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     let new = NewApiKey { name: "ada".into(), ..NewApiKey::default() };
     let of_ada = app.iam.api_keys().create(&ada, ada.user().unwrap(), new).await.unwrap().key.id.to_string();
-    let answer = app.post_signed("/console/account/revoke-key", &other, &[("key", &of_ada)]).await;
+    let confirmed = [("key", &*of_ada), ("confirmed", "yes")];
+    let answer = app.post_signed("/console/account/revoke-key", &other, &confirmed).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
 
     // Those of another tenant do not exist.
@@ -151,11 +158,14 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     }
     assert_eq!(app.post_signed(&path, &eve, &[("name", "x")]).await.status, StatusCode::NOT_FOUND);
     for revoke in [format!("{page}/revoke-key"), "/console/account/revoke-key".to_owned()] {
-        assert_eq!(app.post_signed(&revoke, &eve, &[("key", &key)]).await.status, StatusCode::NOT_FOUND);
+        for fields in [&[("key", &*key)][..], &[("key", &*key), ("confirmed", "yes")]] {
+            assert_eq!(app.post_signed(&revoke, &eve, fields).await.status, StatusCode::NOT_FOUND);
+        }
         assert_eq!(app.post(&revoke, &cookie, &[("key", &key)]).await.status, StatusCode::FORBIDDEN);
     }
     assert_eq!(keys_of(&app, &ada, grace.id).await.len(), 1);
-    let answer = app.post_signed(&format!("{page}/revoke-key"), &cookie, &[("key", &key)]).await;
+    let confirmed = [("key", &*key), ("confirmed", "yes")];
+    let answer = app.post_signed(&format!("{page}/revoke-key"), &cookie, &confirmed).await;
     assert_eq!(answer.location(), format!("{page}?done=key-revoked"));
     assert!(keys_of(&app, &ada, grace.id).await.is_empty());
 }

@@ -54,7 +54,7 @@ async fn a_person_chooses_the_density_and_comes_back_to_its_page() {
     let app = App::new().await;
     let cookie = app.sign_in(EMAIL).await;
     let page = app.get("/console/users", &cookie).await.body;
-    assert!(page.contains(r#"data-density="comfortable""#) && page.contains("Compact lines"), "{page}");
+    assert!(page.contains(r#"data-density="comfortable""#) && page.contains("Compact view"), "{page}");
     let token = app.form_token(&cookie).await;
     let chosen_by = |density: &str, more: &[(&str, &str)]| {
         let builder = request(Method::POST, "/console/account/density", &cookie)
@@ -72,7 +72,7 @@ async fn a_person_chooses_the_density_and_comes_back_to_its_page() {
     let both = answer.cookies(&cookie);
     for path in ["/console/users", "/console/nothing"] {
         let page = app.get(path, &both).await.body;
-        assert!(page.contains(r#"data-density="compact""#) && page.contains("Comfortable lines"), "{path}: {page}");
+        assert!(page.contains(r#"data-density="compact""#) && page.contains("Comfortable view"), "{path}: {page}");
     }
     let answer = app.send(chosen(r#""><script>"#)).await;
     assert!(answer.status == StatusCode::BAD_REQUEST && !answer.headers.contains_key(header::SET_COOKIE), "{answer:?}");

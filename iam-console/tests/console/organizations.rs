@@ -77,7 +77,7 @@ async fn the_tree_shows_two_levels_and_is_opened_branch_by_branch() {
     assert!(!top.contains("Quay"), "{top}");
     let below = signed.part(&path(signed.harbour, "/below")).await;
     assert!(below.body.contains("Quay") && !below.body.contains("<html"), "{}", below.body);
-    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("No organization is below it"));
+    assert!(signed.part(&path(signed.south, "/below")).await.body.contains("There are no child organizations"));
     for number in 0..30 {
         make(&signed.app, &signed.ada, &format!("Team {number:02}"), Some(signed.south)).await;
     }
@@ -186,7 +186,7 @@ async fn a_search_finds_organizations_with_their_place() {
     assert!(found.contains("1 organization<") && found.contains("<td data-label=\"Above\">North</td>"), "{found}");
     assert!(!found.contains(">South<"), "{found}");
     let none = signed.get("/console/organizations?search=zzz").await.body;
-    assert!(none.contains("No organization matches") && none.contains("Show the tree"), "{none}");
+    assert!(none.contains("No organization matches") && none.contains("Show tree"), "{none}");
     let patch = OrganizationPatch { status: Some(OrganizationStatus::Suspended), ..OrganizationPatch::default() };
     signed.app.iam.organizations().update(&signed.ada, signed.south, patch).await.unwrap();
     let suspended = signed.part("/console/organizations?status=SUSPENDED").await.body;
@@ -206,7 +206,7 @@ async fn an_organization_is_created_and_a_mistake_loses_nothing_that_was_typed()
     let signed = signed().await;
     let new = "/console/organizations/new";
     let shown = signed.get(&format!("{new}?parent={}", signed.north)).await;
-    assert!(shown.body.contains(r#"value="north""#), "{}", shown.body);
+    assert!(shown.body.contains(r#"value="North""#), "{}", shown.body);
     let good = [("name", "Quay"), ("slug", "quay"), ("parent", "north")];
     let deep = ["A", "B", "C", "D"];
     let mut bottom = signed.harbour;
@@ -251,7 +251,7 @@ async fn the_page_shows_what_is_above_below_and_held_and_the_log() {
     }
     let below = signed.get(&path(signed.harbour, "")).await.body;
     assert!(below.contains(&format!(r#"<a href="{}">North</a>"#, path(signed.north, ""))), "{below}");
-    assert!(below.contains("No organization is below it") && below.contains("No user holds a role"), "{below}");
+    assert!(below.contains("There are no child organizations") && below.contains("No user holds a role"), "{below}");
 }
 
 #[tokio::test]
@@ -293,7 +293,7 @@ async fn a_move_shows_who_gains_and_loses_before_it_is_made() {
     );
     assert_eq!(signed.now(signed.harbour).await.organization.parent_id, Some(signed.north));
     let again = signed.post(&address, &[fields.as_slice(), &[("again", "yes")]].concat()).await;
-    assert!(again.body.contains(r#"value="south""#) && again.body.contains("New place"), "{}", again.body);
+    assert!(again.body.contains(r#"value="south""#) && again.body.contains("New position"), "{}", again.body);
     let confirmed = [fields.as_slice(), &[("confirmed", "yes")]].concat();
     let answer = signed.post(&address, &confirmed).await;
     assert_eq!(answer.location(), format!("{}?done=moved", path(signed.harbour, "")));

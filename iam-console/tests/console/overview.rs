@@ -100,7 +100,7 @@ async fn who_may_see_nothing_has_an_overview_of_itself() {
     app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in("grace@example.com").await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("Nothing needs attention") && !body.contains("id=\"log\""), "{body}");
+    assert!(body.contains("Nothing needs your attention") && !body.contains("id=\"log\""), "{body}");
     assert!(
         body.contains("You have no roles") && !body.contains("/charts") && !body.contains("status=ACTIVE"),
         "{body}"
@@ -114,7 +114,7 @@ async fn the_overview_shows_what_ends_soon() {
     let grace = app.iam.users().create(&ada, person("grace@example.com", "Grace")).await.unwrap();
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("Nothing needs attention") && !body.contains("id=\"hand-"), "{body}");
+    assert!(body.contains("Nothing needs your attention") && !body.contains("id=\"hand-"), "{body}");
     for (role, days) in [("MEMBER", 7), ("AUDITOR", 8), ("USER_ADMIN", 31)] {
         let Some(role) = app.iam.roles().by_name(&ada, role).await.unwrap() else { continue };
         let expires_at = Some(app.iam.now() + TimeDelta::days(days));

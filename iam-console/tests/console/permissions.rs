@@ -45,7 +45,7 @@ async fn permissions_of_the_application_come_first_and_are_searched() {
     assert!(roles.contains(r#"href="/console/permissions""#), "{roles}");
     let all = app.get("/console/permissions", cookie).await.body;
     let (first, _) = all.split_once("</tr>\n<tr><td>").unwrap();
-    assert!(first.contains(">orders:refund</a>") && first.ends_with(">Own</td>"), "{all}");
+    assert!(first.contains(">orders:refund</a>") && first.ends_with(">Custom</td>"), "{all}");
     assert!(all.contains("Built in") && all.contains("Page 1 of"), "{all}");
     let sent = request(Method::GET, "/console/permissions?search=money", cookie).header("hx-request", "true");
     let part = app.send(sent.body(Body::empty()).unwrap()).await.body;
@@ -79,12 +79,12 @@ async fn a_permission_names_the_roles_that_have_it_also_by_a_wildcard() {
     signed.role("CLERK", &["orders:*"]).await;
     signed.role("READER", &["users:read"]).await;
     let page = signed.app.get(&signed.path(""), &signed.cookie).await.body;
-    let (naming, by_wildcard) = page.split_once("By a wildcard").unwrap();
+    let (naming, by_wildcard) = page.split_once("By wildcard").unwrap();
     assert!(naming.contains(">CASHIER</a>") && !naming.contains("CLERK"), "{page}");
     assert!(by_wildcard.contains(">CLERK</a> · <code>orders:*</code>"), "{page}");
     assert!(by_wildcard.contains(">TENANT_ADMIN</a> · <code>*</code>"), "{page}");
     // The others can get it.
-    let (held, others) = page.split_once("Give it to a role").unwrap();
+    let (held, others) = page.split_once("Add it to a role").unwrap();
     assert!(!held.contains("READER") && others.contains(">READER</a>") && !others.contains("CASHIER"), "{page}");
     let links = others.split("href=\"").filter_map(|rest| rest.split('"').next());
     let links: Vec<&str> = links.filter(|link| link.ends_with("?permission=orders%3Arefund")).collect();
@@ -103,7 +103,7 @@ async fn only_a_permission_that_no_role_names_is_deleted_after_a_look_at_the_eff
     let preview = app.post_signed(&signed.path("/delete"), cookie, &[]).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
     assert!(preview.body.contains("Delete the permission orders:refund"), "{}", preview.body);
-    assert!(preview.body.contains("No user gains or loses a right."), "{}", preview.body);
+    assert!(preview.body.contains("No user gains or loses a permission."), "{}", preview.body);
     assert!(app.get(&signed.path(""), cookie).await.body.contains("orders:refund"), "nothing is deleted yet");
     signed.role("CASHIER", &["orders:refund"]).await;
     for fields in [&[][..], &[("confirmed", "yes")]] {

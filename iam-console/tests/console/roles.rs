@@ -134,7 +134,7 @@ async fn a_role_is_created_and_a_mistake_loses_nothing_that_was_typed() {
     let permissions: Vec<String> = made.permissions.iter().map(ToString::to_string).collect();
     assert_eq!(permissions, ["roles:read", "users:*"]);
     let shown = app.get(answer.location(), &cookie).await.body;
-    assert!(shown.contains("Do everything with users") && shown.contains("The role is created"), "{shown}");
+    assert!(shown.contains("Users: all actions") && shown.contains("The role is created"), "{shown}");
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn an_edit_shows_who_gains_and_loses_before_it_is_saved() {
     ];
     let preview = signed.edit(&fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
-    assert!(preview.body.contains("1 user gains or loses rights"), "{}", preview.body);
+    assert!(preview.body.contains("1 user gains or loses permissions"), "{}", preview.body);
     assert!(preview.body.contains("<ins>Gains</ins> 1 permission in the whole tenant"), "{}", preview.body);
     assert!(preview.body.contains("See users. <code class=\"hint\">users:read</code>"), "{}", preview.body);
     assert!(preview.body.contains("grace@example.com"));

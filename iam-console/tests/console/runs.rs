@@ -155,7 +155,7 @@ async fn a_preview_says_what_happens_and_who_is_left_out_and_changes_nothing() {
         "grace@example.com",
         "The user is suspended already.",
         "This is your own account.",
-        "1 user loses rights",
+        "1 user loses permissions",
     ] {
         assert!(preview.body.contains(text), "{text}: {}", preview.body);
     }
@@ -183,7 +183,7 @@ async fn a_step_that_is_refused_does_not_stop_the_others_and_what_was_done_is_un
     assert!(signed.roles(grace.id).await.is_empty());
 
     let preview = signed.send(&ended, &[]).await;
-    assert!(preview.body.contains("<h1>Make 2 assignments</h1>"), "{}", preview.body);
+    assert!(preview.body.contains("<h1>Add 2 role assignments</h1>"), "{}", preview.body);
     assert!(signed.roles(grace.id).await.is_empty());
     let ended = signed.run(&preview).await;
     assert!(ended.body.contains("2 of 2 done"), "{}", ended.body);
@@ -263,7 +263,7 @@ async fn a_run_is_shown_to_the_person_who_began_it_until_it_is_seen() {
     let unknown = request(Method::GET, "/console/runs/1-x", cookie).header("hx-request", "true");
     let unknown = app.send(unknown.body(Body::empty()).unwrap()).await;
     assert_eq!(unknown.status, StatusCode::OK);
-    assert!(unknown.body.contains("stands in the audit log") && !unknown.body.contains("hx-trigger"));
+    assert!(unknown.body.contains("is in the audit log") && !unknown.body.contains("hx-trigger"));
     assert_eq!(app.iam.users().get(ada, grace.id).await.unwrap().status, UserStatus::Suspended);
 }
 
@@ -288,7 +288,7 @@ async fn a_confirmation_is_of_what_the_preview_has_shown() {
         app.post_signed("/console/runs?x=1", cookie, &[("action", "suspend")]).await.status,
         StatusCode::BAD_REQUEST
     );
-    assert!(app.get(RUNS, cookie).await.body.contains("You have begun no bulk action"));
+    assert!(app.get(RUNS, cookie).await.body.contains("You have started no bulk action"));
     assert_eq!(signed.status(grace).await, UserStatus::Active);
 }
 
@@ -368,7 +368,7 @@ async fn a_role_is_assigned_to_many_and_a_mistake_loses_nothing() {
     assert!(refused.body.contains("role-error") && refused.body.contains(r#"value="2026-12-31T00:00""#));
     let right = [("role", "member"), ("organization", ""), ("until", "2026-12-31T00:00")];
     let preview = signed.send(&refused, &right).await;
-    assert!(preview.body.contains("<h1>Make 1 assignment</h1>"), "{}", preview.body);
+    assert!(preview.body.contains("<h1>Add 1 role assignment</h1>"), "{}", preview.body);
     assert!(preview.body.contains("The user already holds this role"), "{}", preview.body);
     // A person who goes back has all of them again.
     let again = signed.send(&preview, &[("again", "yes")]).await;

@@ -154,10 +154,10 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     let answer = save("nowhere").await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(answer.body.contains("homeOrganizationId-error") && answer.body.contains(r#"value="nowhere""#));
-    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: the whole tenant"));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home organization: the whole tenant"));
     assert_eq!(save("North").await.status, StatusCode::SEE_OTHER);
     assert_eq!(home().await, Some(north));
-    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home: north"));
+    assert!(app.get(&signed.path(""), cookie).await.body.contains("Home organization: North"));
     // What the page shows is no change.
     assert_eq!(save("north").await.status, StatusCode::SEE_OTHER);
     assert_eq!(home().await, Some(north));
@@ -179,7 +179,11 @@ async fn a_home_is_given_and_taken_where_the_permission_is_for_the_whole_tenant(
     let keeper = app.sign_in("grace@example.com").await;
     let path = format!("/console/users/{alan}");
     let page = app.get(&path, &keeper).await;
-    assert!(page.body.contains("Home: ") && !page.body.contains(r#"name="homeOrganizationId""#), "{}", page.body);
+    assert!(
+        page.body.contains("Home organization: ") && !page.body.contains(r#"name="homeOrganizationId""#),
+        "{}",
+        page.body
+    );
     let version = page.hidden("version");
     let names = [("firstName", "Al"), ("lastName", "Turing"), ("email", "alan@example.com"), ("version", &*version)];
     let mut stolen = names.to_vec();
@@ -259,7 +263,12 @@ async fn a_user_is_suspended_reactivated_deleted_and_restored() {
         ("/restore", UserStatus::Active),
     ];
     for (action, status) in steps {
-        let answer = signed.app.post_signed(&signed.path(action), &signed.cookie, &[]).await;
+        let (path, before) = (signed.path(action), signed.status().await);
+        let asked = signed.app.post_signed(&path, &signed.cookie, &[]).await;
+        assert_eq!((asked.status, signed.status().await), (StatusCode::OK, before), "{action}: {}", asked.body);
+        assert!(asked.body.contains("grace@example.com</h1>"), "{action}: {}", asked.body);
+        assert!(asked.body.contains(&format!(r#"<a class="button plain" href="{}">Cancel</a>"#, signed.path(""))));
+        let answer = signed.app.post_signed(&path, &signed.cookie, &[("confirmed", "yes")]).await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{action}: {}", answer.body);
         assert_eq!(signed.status().await, status, "{action}");
         let shown = signed.app.get(answer.location(), &signed.cookie).await;
@@ -302,7 +311,10 @@ async fn sessions_are_shown_and_ended() {
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
     assert!(app.get("/console", &other).await.is_to_sign_in());
     let other = app.sign_in("grace@example.com").await;
-    app.post_signed(&signed.path("/sign-out"), cookie, &[]).await;
+    let asked = app.post_signed(&signed.path("/sign-out"), cookie, &[]).await;
+    assert!(asked.body.contains("End all sessions of grace@example.com"), "{}", asked.body);
+    assert!(!app.get("/console", &other).await.is_to_sign_in());
+    app.post_signed(&signed.path("/sign-out"), cookie, &[("confirmed", "yes")]).await;
     assert!(app.get("/console", &other).await.is_to_sign_in());
     assert!(app.get(&signed.path(""), cookie).await.body.contains("not signed in anywhere"));
 }
@@ -373,15 +385,23 @@ async fn the_time_line_has_what_a_user_did_and_what_was_done_to_it() {
     app.clock.advance(TimeDelta::seconds(1));
     let her = app.sign_in("grace@example.com").await;
     let body = app.get(&signed.path(""), cookie).await.body;
-    let (_, line) = body.split_once(r#"<h3>2026-01-31 UTC</h3>"#).unwrap();
+    let (_, line) = body.split_once(r#"<h3><time datetime="2026-01-31">2026-01-31</time> UTC</h3>"#).unwrap();
     let line = line.split("</ol>").next().unwrap();
     let said: Vec<&str> = line.split("<li>").skip(1).map(|item| item.split(" <span").next().unwrap()).collect();
+    // Names lead to their pages, except to this one.
+    let ada_link = format!(r#"<a href="/console/users/{}">ada@example.com</a>"#, ada.user().unwrap());
+    let role_link = format!(r#"<a href="/console/roles/{member}">MEMBER</a>"#);
     let expected = [
-        "grace@example.com signed in",
-        "ada@example.com assigned the role MEMBER to grace@example.com in the whole tenant",
-        "ada@example.com created the user grace@example.com",
+        "grace@example.com signed in".to_owned(),
+        format!("{ada_link} assigned the role {role_link} to grace@example.com in the whole tenant"),
+        format!("{ada_link} created the user grace@example.com"),
     ];
     assert_eq!(said, expected);
+    // No link leads to what the reader may not open.
+    app.person_with(ada, "mary@example.com", &["users:read", "audit-logs:read", "role-assignments:read"]).await;
+    let mary = app.sign_in("mary@example.com").await;
+    let seen = app.get(&signed.path(""), &mary).await.body;
+    assert!(seen.contains(&format!("{ada_link} assigned the role MEMBER to")), "{seen}");
     assert!(body.contains(r##"<a href="#time-line">"##), "{body}");
     assert!(body.contains(&format!("/console/audit?user={}", grace.id)), "{body}");
     // It is for those who may read the log.
@@ -412,11 +432,11 @@ async fn the_time_line_has_failed_sign_ins_and_decisions_about_requests_by_day()
     }
     let cookie = app.sign_in(EMAIL).await;
     let body = app.get(&signed.path(""), &cookie).await.body;
-    let (newest, older) = body.split_once("<h3>2026-01-31 UTC</h3>").unwrap();
-    let (_, newest) = newest.split_once("<h3>2026-02-01 UTC</h3>").unwrap();
-    assert!(newest.contains("<li>A sign-in as grace@example.com failed"), "{newest}");
-    assert_eq!(newest.matches("<li>").count(), 1, "the failure of another user is not here: {newest}");
-    assert!(older.contains("<li>ada@example.com refused that grace@example.com gets the role MEMBER"), "{older}");
+    let (newest, older) = body.split_once(r#"<time datetime="2026-01-31">"#).unwrap();
+    let (_, newest) = newest.split_once(r#"<time datetime="2026-02-01">"#).unwrap();
+    assert!(newest.contains(r#"<li class="failed">A sign-in as grace@example.com failed"#), "{newest}");
+    assert_eq!(newest.matches("<li").count(), 1, "the failure of another user is not here: {newest}");
+    assert!(older.contains("ada@example.com</a> denied the role"), "{older}");
 }
 
 #[tokio::test]
@@ -483,7 +503,9 @@ async fn an_administrator_sends_a_link_for_a_new_password_if_there_is_mail() {
     let path = format!("/console/users/{}/password-reset", grace.id);
     let shown = app.get(&format!("/console/users/{}", grace.id), &cookie).await.body;
     assert!(shown.contains(&path), "{shown}");
-    let answer = app.post_signed(&path, &cookie, &[]).await;
+    let asked = app.post_signed(&path, &cookie, &[]).await;
+    assert!(asked.status == StatusCode::OK && asked.body.contains("grace@example.com</h1>"), "{}", asked.body);
+    let answer = app.post_signed(&path, &cookie, &[("confirmed", "yes")]).await;
     assert_eq!(answer.location(), format!("/console/users/{}?done=reset-sent", grace.id));
     let her = app.sign_in("grace@example.com").await;
     let mine = format!("/console/users/{}/password-reset", ada.user().unwrap());

@@ -125,7 +125,7 @@ async fn a_new_webhook_shows_its_secret_once_and_a_mistake_loses_nothing_that_wa
     ];
     let wrong = good.map(|(name, value)| (name, if name == "format" { "xml" } else { value }));
     let answer = app.post_signed(path, &cookie, &wrong).await;
-    assert!(answer.body.contains("How it writes events must be chosen."), "{}", answer.body);
+    assert!(answer.body.contains("Format must be chosen."), "{}", answer.body);
     let answer = app.post_signed(path, &cookie, &good).await;
     secret(&app, &cookie, &answer).await;
     let made = app.iam.webhooks().list(&ada).await.unwrap().remove(0);

@@ -74,11 +74,12 @@ fn a_user_is_created_found_and_suspended_and_the_log_shows_it() {
     browser.type_into("//input[@id='search']", "grac");
     assert_eq!(browser.text_of("//p[@id='found' and text()='1 user']"), "1 user");
     browser.click("//div[@id='users']//a[text()='Grace Hopper']");
-    browser.click("//summary[starts-with(text(), 'Suspend')]");
-    browser.click("//button[text()='Suspend this user']");
+    browser.click("//details[@class='more']/summary");
+    browser.click("//button[starts-with(text(), 'Suspend')]");
+    browser.click("//button[text()='Suspend user']");
     assert_eq!(browser.text_of("//p[@role='status' and text()]"), "The user is suspended.");
 
-    browser.click("//a[text()='what was done to this user']");
+    browser.click("//a[text()='changes to this user']");
     browser.click("(//ol//summary)[1]");
     assert_eq!(browser.text_of("(//ol//del)[1]"), "ACTIVE");
     assert_eq!(browser.text_of("(//ol//ins)[1]"), "SUSPENDED");

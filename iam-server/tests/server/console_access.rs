@@ -65,7 +65,7 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         browser.clear("//input[@id='user']");
         browser.type_into("//input[@id='user']", "grace@example.com");
         browser.type_into("//input[@id='organization']", "north");
-        browser.click("//button[text()='Assign']");
+        browser.click("//button[text()='Show the effects']");
         let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
         assert!(effects.starts_with("Gains 1 permission in North"), "{effects}");
         check_page(&browser);
@@ -73,15 +73,15 @@ fn a_role_is_made_assigned_explained_changed_and_revoked() {
         assert_eq!(notice(&browser), "The role is assigned.");
         check_page(&browser);
 
-        browser.click("//a[text()='Why may a user do something?']");
+        browser.click("//a[text()='Check a user']");
         browser.type_into("//input[@id='permission']", "users:read");
         browser.type_into("//input[@id='organization']", "harbour");
-        browser.click("//button[text()='Ask']");
-        assert_eq!(browser.text_of("//h2[@id='answer']"), "Yes");
+        browser.click("//button[text()='Check']");
+        assert_eq!(browser.text_of("//h2[@id='answer']"), "Allowed");
         assert!(browser.text_of("//main//section//li").starts_with("DESK · North (inherited from above)"));
         check_page(&browser);
         // The question goes along.
-        browser.click("//a[text()='Who may do something?']");
+        browser.click("//a[text()='Permission holders']");
         assert_eq!(browser.text_of("//h2[text()='2 users']"), "2 users");
 
         browser.click("//td[contains(., 'DESK')]/a");
@@ -126,13 +126,13 @@ fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
         browser.type_into("//input[@id='organization']", "north");
         browser.type_into("//input[@id='user']", "grace@example.com");
         check_page(&browser);
-        browser.click("//button[text()='Create the eligibility']");
+        browser.click("//button[text()='Create eligibility']");
         assert!(notice(&browser).starts_with("The eligibility is created."));
         check_page(&browser);
 
         sign_in(&browser, "grace@example.com");
         browser.click("//nav//a[text()='Access requests']");
-        browser.click("//main//a[text()='Ask for access']");
+        browser.click("//main//a[text()='Request access']");
         browser.click("//td/a[text()='MEMBER']");
         browser.click("//select[@id='seconds']/option[@value='3600']");
         browser.type_into("//textarea[@id='reason']", "The disk of the shop is full.");
@@ -141,7 +141,7 @@ fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
         let effects = browser.text_of("//ul[contains(@class, 'effects')]//summary");
         assert!(effects.starts_with("Gains 2 permissions in"), "{effects}");
         check_page(&browser);
-        browser.click("//button[text()='Send the request']");
+        browser.click("//button[text()='Send request']");
         assert_eq!(notice(&browser), "The request is sent.");
         check_page(&browser);
 
@@ -155,7 +155,7 @@ fn a_person_asks_for_a_role_another_one_approves_and_the_first_one_ends_it() {
         browser.type_into("//input[@id='reason']", "Go on.\u{e007}");
         browser.click("//button[text()='Approve']");
         assert!(notice(&browser).starts_with("Your approval is saved: grace@example.com has MEMBER until"));
-        assert_eq!(browser.text_of("//div[@class='head']/span"), "In force");
+        assert_eq!(browser.text_of("//div[@class='head']/span"), "Active");
         check_page(&browser);
 
         sign_in(&browser, "grace@example.com");
@@ -189,7 +189,7 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
         check_page(&browser);
         browser.run(DRAG);
         assert_eq!(browser.text_of("//h1[starts-with(text(), 'Move')]"), "Move Harbour below South");
-        assert_eq!(browser.text_of("//section/p"), "No user gains or loses a right.");
+        assert_eq!(browser.text_of("//section/p"), "No user gains or loses a permission.");
         check_page(&browser);
         browser.click("//button[text()='Move']");
         assert_eq!(notice(&browser), "The organization is moved.");
@@ -201,16 +201,16 @@ fn an_organization_is_moved_by_dragging_it_and_by_a_form() {
         browser.clear("//input[@id='parent']");
         browser.type_into("//input[@id='parent']", "nowhere");
         browser.click("//button[text()='Show the effects']");
-        assert!(browser.text_of("//p[@id='parent-error']").starts_with("Organization above must be"));
+        assert!(browser.text_of("//p[@id='parent-error']").starts_with("Parent organization must be"));
         browser.clear("//input[@id='parent']");
         browser.type_into("//input[@id='parent']", "north");
         browser.click("//button[text()='Show the effects']");
         browser.click("//button[text()='Move']");
         assert_eq!(browser.text_of("//nav[@class='trail']//a[text()='North']"), "North");
 
-        browser.click("//a[text()='Create an organization below it']");
+        browser.click("//a[text()='Create a child organization']");
         browser.type_into("//input[@id='name']", "Quay");
-        browser.click("//button[text()='Create the organization']");
+        browser.click("//button[text()='Create organization']");
         assert_eq!(browser.text_of("//h1[text()='Quay']"), "Quay");
         browser.click("//nav//a[text()='Organizations']");
         browser.type_into("//input[@id='search']", "qua");

@@ -145,7 +145,7 @@ fn a_provider_that_is_down_and_one_that_refuses_are_explained() {
     visit.press("Continue");
     visit.press("Sign in with Acme");
     visit.browser.click("//a[contains(text(), 'Cancel')]");
-    visit.refuses("You were not let in at the provider. Try again, or choose another way.");
+    visit.refuses("The provider did not sign you in. Try again, or choose another way.");
     // The person can begin again, and still goes where it wanted.
     visit.arrive_as(GRACE);
     visit.press("Sign in with Acme");

@@ -188,3 +188,31 @@ fn the_link_of_a_list_is_copied_and_a_narrow_window_keeps_the_columns_that_sort(
     browser.text_of("//th[@aria-sort='ascending']/a[text()='Last sign-in']");
     assert_eq!(violations(&browser), Vec::<String>::new());
 }
+
+#[test]
+fn the_bar_of_actions_is_there_with_a_selection_and_is_one_line_on_a_narrow_screen() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    server.client().register(EMAIL);
+    let browser = open(&server, "/users");
+    browser.text_of("//h1[text()='Users']");
+    browser.emulate(360, "light");
+    let shown = format!("{IS_SHOWN} return ['.many-bar', '#many-actions button'].map(isShown);");
+    browser.wait_for_result(&shown, &json!([false, false]));
+    browser.click("//td[@class='select']/input");
+    browser.text_of("//p[@data-selected][text()='1 selected']");
+    assert_eq!(browser.run(&shown), json!([true, false]));
+    let height = browser.run("return document.querySelector('.many-bar').offsetHeight");
+    assert!(height.as_u64().unwrap() <= 60, "{height} px");
+    browser.click("//button[@popovertarget='many-actions']");
+    browser.wait_for_result(&shown, &json!([true, true]));
+    // Escape.
+    browser.type_into("//button[@value='suspend']", "\u{e00c}");
+    browser.wait_for_result(&shown, &json!([true, false]));
+    browser.click("//button[@type='reset']");
+    browser.wait_for_result(&shown, &json!([false, false]));
+    browser.emulate(1_600, "light");
+    browser.click("//td[@class='select']/input");
+    browser.wait_for_result(&shown, &json!([true, true]));
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}

@@ -311,6 +311,12 @@ fn every_page_is_accessible_fits_the_window_and_loads_nothing_from_elsewhere() {
         );
         visit.check(&format!("{path} with all details"));
     }
+    visit.open(&format!("/users/{}", seed.user));
+    browser.click("//details[@class='more']/summary");
+    visit.check("the actions on a user");
+    browser.click("//button[starts-with(text(), 'Suspend')]");
+    browser.text_of("//h1[text()='Suspend grace@example.com']");
+    visit.check("the confirmation of a suspension");
     visit.open("/users");
     browser.type_into("//a[@class='brand']", "/");
     browser.type_into("//input[@id='palette-q']", "user");
@@ -357,7 +363,7 @@ fn a_brand_can_be_read_on_comfortable_and_on_compact_pages() {
     browser.wait_for_result("return document.querySelector('nav .icon use').getBBox().width > 0", &json!(true));
     visit.check("the overview with a brand");
     browser.click("//details[@class='me']/summary");
-    browser.click("//button[text()='Compact lines']");
+    browser.click("//button[text()='Compact view']");
     browser.wait_for_result("return document.documentElement.dataset.density", &json!("compact"));
     for path in ["", "/users", "/users/new"] {
         visit.open(path);
@@ -374,7 +380,7 @@ fn check_an_action_on_many(visit: &Visit) {
     browser.text_of("//p[@data-selected][text()='1 selected']");
     visit.check("a selection");
     browser.click("//button[@value='assign']");
-    browser.text_of("//h1[text()='Make 1 assignment']");
+    browser.text_of("//h1[text()='Add 1 role assignment']");
     visit.check("the details of an action on many");
     browser.type_into("//input[@id='role']", "CASHIER");
     browser.click("//main//form//button");
@@ -424,7 +430,7 @@ fn a_webhook_is_made_tested_followed_and_deleted() {
         visit.check("the secret of a webhook");
         browser.click("//a[text()='Done']");
 
-        browser.click("//button[text()='Send a test']");
+        browser.click("//button[text()='Send test']");
         let answer = browser.text_of("//p[@role='status' and text()]");
         assert!(answer.starts_with("The receiver answered 204"), "{answer}");
         browser.click("//nav//a[text()='Users']");
@@ -444,7 +450,7 @@ fn a_webhook_is_made_tested_followed_and_deleted() {
         browser.click("//nav//a[text()='Webhooks']");
         browser.click("//main//td/a");
         assert_eq!(browser.text_of("//ol//strong"), "USER.CREATE");
-        browser.click("//ol//button[starts-with(text(), 'Send again')]");
+        browser.click("//ol//button[starts-with(text(), 'Resend')]");
         assert!(browser.text_of("//p[@role='status' and text()]").starts_with("The events are sent again"));
         browser.click("//input[@id='enabled']");
         browser.click("//button[text()='Save']");
@@ -478,7 +484,7 @@ fn the_settings_of_the_tenant_are_changed() {
         let identifiers = browser.run("return document.getElementById('authzenIdentifiers').value");
         assert_eq!(identifiers, Value::from("NAME"), "what was chosen before the mistake is kept");
         browser.type_into("//input[@id='retentionDays']", "365");
-        browser.click("//button[text()='Save the retention']");
+        browser.click("//button[text()='Save retention']");
         browser.text_of("//section[@aria-labelledby='retention']//p[contains(., 'They are kept for 365 days from')]");
         visit.check("the settings with a retention");
         assert_eq!(violations(browser), Vec::<String>::new());

@@ -158,19 +158,19 @@ fn a_person_makes_a_key_changes_its_password_and_ends_other_sessions() {
         visit.fill(&[("name", "nightly"), ("organizationId", "nowhere")]);
         browser.click("//summary[starts-with(., 'Users ')]");
         browser.click("//input[@value='users:read']");
-        visit.press("Create the key");
+        visit.press("Create key");
         let error = browser.text_of("//p[@id='organizationId-error']");
         assert!(error.starts_with("Organization must be"), "{error}");
         visit.is_sound();
         // The chosen permission is kept.
         browser.clear("//input[@id='organizationId']");
-        visit.press("Create the key");
+        visit.press("Create key");
         let key = browser.text_of("//ul/li/code[starts-with(text(), 'iamk_')]");
         client.with_token(&key).get("/api/v1/users").expect(200);
         client.with_token(&key).get("/api/v1/roles").expect(403);
         browser.click("//a[text()='Done']");
-        browser.click("//summary[starts-with(text(), 'Revoke')]");
-        visit.press("Revoke this key");
+        browser.click("//button[starts-with(text(), 'Revoke')]");
+        visit.press("Revoke key");
         visit.says("The key is revoked.");
         client.with_token(&key).get("/api/v1/users").expect(401);
 
@@ -180,9 +180,9 @@ fn a_person_makes_a_key_changes_its_password_and_ends_other_sessions() {
         other.get("/api/v1/auth/me").expect(401);
         visit.is_sound();
 
-        browser.click("//a[text()='Change the password']");
+        browser.click("//a[text()='Change password']");
         visit.fill(&[("currentPassword", PASSWORD), ("newPassword", "An0ther-Horse!")]);
-        visit.press("Change the password");
+        visit.press("Change password");
         visit.says("Your password is changed. Your other sessions have ended.");
         client.post("/api/v1/auth/login", &json!({ "email": EMAIL, "password": "An0ther-Horse!" })).expect(200);
         assert_eq!(violations(browser), Vec::<String>::new());
@@ -202,12 +202,12 @@ fn a_person_is_invited_and_signs_in() {
         browser.click("(//main//a[text()='Invite a person'])[1]");
         visit.fill(&[("email", "grace@example.com"), ("firstName", "Grace"), ("role-0", "MEMBER")]);
         visit.is_sound();
-        visit.press("Send the invitation");
+        visit.press("Send invitation");
         visit.says("The invitation is on its way.");
         visit.is_sound();
         // A newer message replaces one that is not sent yet.
         wait_for_mail(store.home(), "INVITATION", "grace@example.com", 1);
-        visit.press("Send a new link");
+        visit.press("Send new link");
         let mail = wait_for_mail(store.home(), "INVITATION", "grace@example.com", 2);
         let token = mail.tokens().remove(0);
         let accepted = json!({ "token": token, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });

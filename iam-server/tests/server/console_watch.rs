@@ -61,7 +61,7 @@ fn the_log_is_filtered_by_a_person() {
         let browser = signed_in(&server, "/audit");
         browser.type_into("//input[@id='user']", "kato\u{e007}");
         let error = browser.text_of("//p[@id='user-error']");
-        assert!(error.starts_with("Acting user must be the e-mail address or the name of one user"), "{error}");
+        assert!(error.starts_with("Actor must be the e-mail address or the name of one user"), "{error}");
         browser.text_of("//div[@id='entries']//p[text()='Correct the marked fields.']");
         let is_listed = "return document.querySelector('#entries li') !== null";
         assert_eq!(browser.run(is_listed), false, "nothing is shown as if it matched");
@@ -189,8 +189,9 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         browser.type_into("//input[@id='search']", "sho");
         browser.click("//label[contains(., 'Shop')]/input");
         browser.click("//label[contains(., 'MEMBER')]/input");
-        browser.click("//main//button[text()='Begin the review']");
+        browser.click("//main//button[text()='Start review']");
         assert_eq!(browser.text_of("//h1[text()='Spring']"), "Spring");
+        browser.click("//summary[starts-with(., 'Reason')]");
         browser.type_into("//input[@name='reason']", "Has left.");
         browser.click("//button[@value='REVOKE']");
         browser.text_of("//p[@class='progress']/span[text()='1 of 1 decided']");
@@ -205,9 +206,9 @@ fn an_access_review_is_begun_decided_in_place_and_completed() {
         assert!(refused.starts_with("This form is not from this page"), "{refused}");
         browser.text_of("//li//button[@value='KEEP']");
         fits(&browser);
-        browser.click("//summary[text()='Complete the review…']");
+        browser.click("//summary[text()='Complete review…']");
         browser.click("//button[text()='Yes, complete it']");
-        browser.text_of("//li[contains(., 'It is revoked.') and contains(., 'Has left.')]");
+        browser.text_of("//li[contains(., 'Revoked.') and contains(., 'Has left.')]");
         assert_eq!(violations(&browser), Vec::<String>::new());
         let left = ada.get(&format!("/api/v1/users/{grace}/roles")).expect(200);
         assert_eq!(left["data"].as_array().or(left.as_array()).map(Vec::len), Some(0), "{left}");

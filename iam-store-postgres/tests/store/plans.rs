@@ -405,6 +405,7 @@ async fn requests_to_decide_are_found_by_an_index() {
         to_decide,
         AccessRequestFilter::default(),
         AccessRequestFilter { status: Some(AccessRequestStatus::Lapsed), ..AccessRequestFilter::default() },
+        AccessRequestFilter { from: Some(now), until: Some(now), ..AccessRequestFilter::default() },
     ] {
         for read in [None, Some(VisibleScope::Tenant), Some(VisibleScope::Organizations(vec![branch]))] {
             let scope = AccessRequestScope { read, ..decider(Some(branch)) };

@@ -74,6 +74,10 @@ pub struct AccessRequestFilter {
     pub role: Option<RoleId>,
     /// Requests for exactly this organization.
     pub organization: Option<OrganizationId>,
+    /// Requests that were made at this moment or later.
+    pub from: Option<Timestamp>,
+    /// Requests that were made at this moment or earlier.
+    pub until: Option<Timestamp>,
     /// Only requests about which the user of the [scope](AccessRequestScope::user) can decide: that are PENDING at the
     /// moment, in one of the places in which it [decides](AccessRequestScope::deciding), neither of that user nor
     /// decided by it since their role has changed last.
@@ -146,6 +150,8 @@ impl AccessRequestFilter {
             && self.user.is_none_or(|user| user == request.requested_by)
             && self.role.is_none_or(|role| role == request.role_id)
             && self.organization.is_none_or(|wanted| request.organization_id == Some(wanted))
+            && self.from.is_none_or(|from| from <= request.created_at)
+            && self.until.is_none_or(|until| request.created_at <= until)
             && (!self.to_decide || can_decide())
     }
 }
@@ -272,5 +278,9 @@ mod tests {
         assert!(!matches(AccessRequestFilter { role: Some(id("other")), ..none() }, 0));
         assert!(matches(AccessRequestFilter { organization: Some(id("branch")), ..none() }, 0));
         assert!(!matches(AccessRequestFilter { organization: Some(id("root")), ..none() }, 0));
+        // It was made at the moment 0.
+        assert!(matches(AccessRequestFilter { from: Some(at(0)), until: Some(at(0)), ..none() }, 9));
+        assert!(!matches(AccessRequestFilter { from: Some(at(1)), ..none() }, 9));
+        assert!(!matches(AccessRequestFilter { until: Some(at(-1)), ..none() }, 9));
     }
 }

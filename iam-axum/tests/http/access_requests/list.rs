@@ -108,6 +108,18 @@ async fn lists_filter_and_page(app: TestApp) {
         let expected: Vec<String> = expected.into_iter().cloned().collect();
         assert_eq!(seen(&app, &shop.ada, &query).await, expected, "{query}");
     }
+    let made = each(&app.get("/access-requests").by(&shop.ada).send().await.ok(), "createdAt");
+    for (query, expected) in [
+        (format!("?startDate={}", made[1]), vec![&other, &of_bob]),
+        (format!("?endDate={}", made[1]), vec![&of_bob, &there, &wide]),
+        (format!("?startDate={0}&endDate={0}", made[2]), vec![&there]),
+        (format!("?startDate={}&userId={}", made[2], bob.user), vec![&other, &of_bob]),
+        ("?startDate=2026-01-31&endDate=2026-01-31".into(), vec![&other, &of_bob, &there, &wide]),
+        ("?endDate=2026-01-30".into(), vec![]),
+    ] {
+        let expected: Vec<String> = expected.into_iter().cloned().collect();
+        assert_eq!(seen(&app, &shop.ada, &query).await, expected, "{query}");
+    }
     let page = app.get("/access-requests?limit=2&page=2").by(&shop.ada).send().await.ok();
     assert_eq!((each(&page, "id"), &page["pagination"]["total"]), (vec![there, wide], &json!(4)));
 }

@@ -201,6 +201,7 @@ async fn missing_invalid_and_unknown_fields_are_named(app: TestApp) {
     }
     let get = async |path: &str| app.get(path).by(&shop.ada).send().await.invalid_fields();
     assert_eq!(get("/access-requests?toDecide=maybe&status=OPEN&page=0").await, ["page", "toDecide", "status"]);
+    assert_eq!(get("/access-requests?startDate=yesterday&endDate=2026-02-30").await, ["startDate", "endDate"]);
     let ids = "/access-requests?userId=x&roleId=y&organizationId=z";
     assert_eq!(get(ids).await, ["userId", "roleId", "organizationId"]);
     assert_eq!(get("/access-requests/x").await, ["id"]);

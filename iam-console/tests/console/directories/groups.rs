@@ -62,8 +62,8 @@ async fn the_roles_of_a_group_are_previewed_and_then_saved() {
         [("roles", "2"), ("role-0", "member"), ("organization-0", "north"), ("role-1", ""), ("version", &*version)];
     let preview = signed.post(&path, &fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
-    assert!(preview.body.contains("Change the roles of the group Finance &#60;1&#62;"), "{}", preview.body);
-    assert!(preview.body.contains("1 user gains rights"), "{}", preview.body);
+    assert!(preview.body.contains("Change the roles of group Finance &#60;1&#62;"), "{}", preview.body);
+    assert!(preview.body.contains("1 user gains permissions"), "{}", preview.body);
     assert!(preview.body.contains("<ins>Gains</ins> 2 permissions in North"), "{}", preview.body);
     assert!(preview.body.contains("Users whom the directory adds to the group later"), "{}", preview.body);
     assert_eq!((signed.held(grace).await, signed.stored_group(&finance).await.grants), (vec![], vec![]));
@@ -93,7 +93,7 @@ async fn the_roles_of_a_group_are_previewed_and_then_saved() {
     assert!(preview.contains("<del>Loses</del> 2 permissions in North"), "{preview}");
     let log = app.get("/console/audit", cookie).await.body;
     for text in
-        ["created the group Finance &#60;1&#62;", "changed the group", "gave the role MEMBER to grace@example.com"]
+        ["created the group Finance &#60;1&#62;", "changed the group", "granted the role MEMBER to grace@example.com"]
     {
         assert!(log.contains(text), "{text}: {log}");
     }
@@ -133,7 +133,7 @@ async fn a_group_gives_no_more_than_the_account_of_its_directory_holds() {
     for confirmed in [&[][..], &[("confirmed", "yes")]] {
         let answer = signed.post(&path, &[&fields[..], confirmed].concat()).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
-        let text = "The service account of the directory does not hold what this role gives: it lacks";
+        let text = "The service account of the directory does not hold what this role grants: it lacks";
         assert!(answer.body.contains(text) && !answer.body.contains("you do not hold"), "{}", answer.body);
         assert!(answer.body.contains(r#"value="AUDITOR""#), "{}", answer.body);
     }

@@ -296,7 +296,7 @@ async fn a_mistake_is_shown_at_its_field_and_makes_nothing() {
     let person = ada.user().unwrap().to_string();
     let fields = [("name", "Okta"), ("account", "known-key"), ("serviceAccountId", &*person)];
     let answer = signed.post(NEW, &fields).await;
-    assert!(answer.body.contains("Service account that exists must be a service account"), "{}", answer.body);
+    assert!(answer.body.contains("Existing service account must be a service account"), "{}", answer.body);
     assert_eq!((accounts(app, ada).await.len(), directories(app, ada).await), before);
 }
 
@@ -313,7 +313,7 @@ async fn an_account_that_was_made_before_a_refusal_is_chosen_and_made_no_second_
     app.clock.advance(TimeDelta::seconds(1));
     let answer = signed.post(NEW, &[("name", "Okta"), ("account", "new"), ("role", "PROVISIONER")]).await;
     assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
-    assert!(answer.body.contains("The service account is made, and chosen below."), "{}", answer.body);
+    assert!(answer.body.contains("The service account is created, and chosen below."), "{}", answer.body);
     assert!(answer.body.contains("maximum number of directories"), "{}", answer.body);
     let made = accounts(app, ada).await;
     let account = made[0].id.to_string();
@@ -445,8 +445,8 @@ async fn a_directory_is_removed_after_a_choice_and_a_preview() {
     let fields = [("users", "suspend"), ("version", &*version)];
     let preview = signed.post(&path, &fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
-    assert!(preview.body.contains("Remove the directory Entra &#60;1&#62;"), "{}", preview.body);
-    assert!(preview.body.contains("1 user loses rights"), "{}", preview.body);
+    assert!(preview.body.contains("Remove directory Entra &#60;1&#62;"), "{}", preview.body);
+    assert!(preview.body.contains("1 user loses permissions"), "{}", preview.body);
     assert!(preview.body.contains("grace@example.com") && preview.body.contains("<del>Loses</del>"));
     assert_eq!((preview.hidden("users"), preview.hidden("version")), ("suspend".into(), version.clone()));
     assert_eq!((directories(app, ada).await.len(), signed.held(grace).await.len()), (1, 1), "nothing is removed yet");
