@@ -156,7 +156,7 @@ async fn find(
         text => Some(text.parse().map_err(|_| Error::field("role", text::t("one-of-the-list")))?),
     };
     let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
-    let filter = AssignmentFilter { user, role, organization, include_expired: false };
+    let filter = AssignmentFilter { user, role, organization, ends_before: None, include_expired: false };
     match typed("at", &params.at)? {
         None => iam.assignments().list(caller, &filter, request).await,
         Some(at) => iam.assignments().list_at(caller, &filter, at, request).await,
