@@ -78,6 +78,9 @@ organization-or-tenant = Geben Sie einen Teil des Namens ein, und wählen Sie au
 no-such-organization = muss der Name genau einer Organisation sein: Wählen Sie einen Vorschlag aus
 organization-by-id = muss die ID einer Organisation sein, da Sie keine Organisationen sehen dürfen
 organization-required = muss ausgewählt werden: Diese Rolle gilt nur in einer Organisation
+is-suspended = gesperrt
+place-suspended = Diese Organisation ist gesperrt: Rollen in ihr gewähren nichts, bis sie wieder aktiv ist.
+place-above-suspended = Eine übergeordnete Organisation ist gesperrt: Rollen hier gewähren nichts, bis sie wieder aktiv ist.
 organization-refused = muss leer sein: Diese Rolle gilt nur im gesamten Mandanten
 role-missing = darf nicht leer sein
 no-such-role = muss der Name einer Rolle sein: Wählen Sie einen Vorschlag aus
@@ -92,6 +95,10 @@ copy-link = Link kopieren
 link-not-copied = Nicht kopiert: Ihr Browser lässt es nicht zu. Kopieren Sie die Adresse der Seite.
 status = Status
 every-status = Jeder Status
+identifier = ID
+lines-of-page = Zeilen je Seite
+selection = Auswahl
+sort-order = Reihenfolge
 pages = Seiten
 previous = Zurück
 next = Weiter
@@ -426,6 +433,8 @@ until-column = Bis
 no-end = Unbefristet
 no-assignment-matches = Keine passende Zuweisung.
 show-all-assignments = Alle Zuweisungen anzeigen
+ends-when = Endet
+ends-any = Irgendwann oder nie
 assigned-by = Zugewiesen von
 the-service = dem Dienst
 not-in-force = nicht aktiv, daher verleiht die Rolle nichts
@@ -452,7 +461,12 @@ organization-attributes = Attribute von Organisationen
 organization-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type und kann searchable haben.
 unregistered-attributes = Attribute ohne Definition
 has-no-field = ist kein definiertes Attribut
-must-be-definitions = müssen eine Liste von Definitionen in JSON sein
+must-be-definitions = müssen eine Liste von Definitionen in JSON sein: Ab Zeile { $line }, Zeichen { $column } ist sie nicht lesbar
+for-example = Zum Beispiel:
+must-be-object = Sie muss ein Objekt mit Feldern sein, wie im Beispiel.
+must-be-quoted = muss ein Text in Anführungszeichen sein
+must-be-truth = muss true oder false sein
+no-member = ist kein Feld einer Definition
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
@@ -1172,6 +1186,11 @@ reset-factors-what = Für eine Person, die Telefon oder Passkey und die Wiederhe
 reset-factors-after = Die Sitzungen des Benutzers werden beendet. Danach meldet sich die Person nur mit dem Passwort an, bis ein neuer Faktor eingerichtet ist.
 reset-factors-confirm = Ja, die zweiten Faktoren entfernen
 factors-reset = Der Benutzer hat jetzt keine zweiten Faktoren.
+no-second-factor = Es ist kein zweiter Faktor eingerichtet.
+factor = Zweiter Faktor
+factor-any = Mit oder ohne
+factor-yes = Eingerichtet
+factor-no = Keiner
 export-user = Über diesen Benutzer gespeicherte Daten herunterladen
 export-user-what = Eine Seite mit allem, was über den Benutzer gespeichert ist und was das Protokoll darüber enthält. Der Download wird protokolliert.
 
@@ -1494,6 +1513,16 @@ have-no-factor =
     { $count ->
         [one] 1 von { $people } aktiven Personen hat keinen zweiten Faktor
        *[other] { $count } von { $people } aktiven Personen haben keinen zweiten Faktor
+    }
+must-set-up-factor =
+    { $count ->
+        [one] Zurzeit hat 1 von { $people } aktiven Personen keinen: Wird er verlangt, muss sie ab der nächsten Anmeldung einen einrichten.
+       *[other] Zurzeit haben { $count } von { $people } aktiven Personen keinen: Wird er verlangt, müssen sie ab der nächsten Anmeldung einen einrichten.
+    }
+within-days =
+    { $days ->
+        [one] binnen 1 Tag
+       *[other] binnen { $days } Tagen
     }
 # The text of the number may say that there are more.
 keys-end =

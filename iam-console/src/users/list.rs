@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
+use iam_core::Error;
 use iam_core::page::Page;
 use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
 use iam_core::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
@@ -29,6 +30,7 @@ pub(super) struct Params {
     /// The key of a searchable attribute, and its value.
     attribute: String,
     value: String,
+    has_factor: String,
     sort_by: String,
     sort_order: String,
     page: Option<u64>,
@@ -64,7 +66,7 @@ struct UserList {
 
 impl UserList {
     fn is_filtered(&self) -> bool {
-        !self.params.search.is_empty() || !self.params.status.is_empty() || !self.params.value.is_empty()
+        !self.chips.shown.is_empty()
     }
 
     /// Returns the address of another page of the same list.
@@ -74,12 +76,13 @@ impl UserList {
 
     fn address_of(&self, page: u64, lines: &str) -> String {
         let page = page.to_string();
-        let Params { search, status, attribute, value, sort_by, sort_order, .. } = &self.params;
+        let Params { search, status, attribute, value, has_factor, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
             ("search", &**search),
             ("status", status),
             ("attribute", attribute),
             ("value", value),
+            ("hasFactor", has_factor),
             ("sortBy", sort_by),
             ("sortOrder", sort_order),
             ("page", &page),
@@ -95,6 +98,14 @@ impl UserList {
     }
 }
 
+impl UsersPage {
+    /// The choices of the filter by second factors: the value, the text, and whether it is in force.
+    fn factor_choices(&self) -> [(&'static str, &'static str, bool); 3] {
+        let choices = [("", text::t("factor-any")), ("true", text::t("factor-yes")), ("false", text::t("factor-no"))];
+        choices.map(|(value, text)| (value, text, value == self.params.has_factor))
+    }
+}
+
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -103,7 +114,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let (users, caller) = (console.iam.users(), &signed_in.caller);
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
-    let attribute = match sought(&params.attribute, &params.value)? {
+    let attribute = match sought(&params.attribute, &params.value) {
         Some(text) => Some(users.attribute_filter(caller, &text).await?),
         None => None,
     };
@@ -111,7 +122,14 @@ pub(super) async fn show(
         by: filter("sortBy", &params.sort_by)?.unwrap_or_default(),
         order: order(&params.sort_order)?.unwrap_or_default(),
     };
-    let filter = UserFilter { search, status: filter("status", &params.status)?, attribute, ..UserFilter::default() };
+    let (has_factor, shown_factor) = match &*params.has_factor {
+        "" => (None, ""),
+        "true" => (Some(true), text::t("factor-yes")),
+        "false" => (Some(false), text::t("factor-no")),
+        _ => return Err(Error::field("hasFactor", text::t("one-of-the-list")).into()),
+    };
+    let status = filter("status", &params.status)?;
+    let filter = UserFilter { search, status, attribute, has_factor, ..UserFilter::default() };
     let request = paging::request_of(params.page, &params.lines)?;
     let found = users.list(caller, &filter, sort, request).await?;
     let address = format!("{}/users", console.base());
@@ -121,6 +139,7 @@ pub(super) async fn show(
         ("status", &*params.status),
         ("attribute", &*params.attribute),
         ("value", &*params.value),
+        ("hasFactor", &*params.has_factor),
         ("lines", &*params.lines),
     ];
     let columns = [
@@ -133,6 +152,7 @@ pub(super) async fn show(
         Filter::typed("search", text::t("search"), &params.search),
         Filter::of("status", text::t("status"), &params.status, filter.status.as_ref().map_or("", super::text_of)),
         Filter::attribute(&params.attribute, &params.value),
+        Filter::of("hasFactor", text::t("factor"), &params.has_factor, shown_factor),
     ];
     let kept = [("sortBy", &*params.sort_by), ("sortOrder", &*params.sort_order), ("lines", &*params.lines)];
     let list = UserList {

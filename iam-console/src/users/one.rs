@@ -64,6 +64,9 @@ pub(super) struct UserPage {
     may_suspend: bool,
     may_delete: bool,
     may_restore: bool,
+    /// Whether the user has a second factor. `None` for the person itself, for a service account, and if the caller may
+    /// not know it.
+    has_factor: Option<bool>,
     /// Whether the person can send the user a link to choose a new password.
     sends_reset: bool,
 }
@@ -146,6 +149,10 @@ pub(super) async fn page_of(
         [permission::USERS_UPDATE, permission::USERS_DELETE, permission::USERS_CREATE, permission::SESSIONS_DELETE];
     // A permission that is held in organizations is for the users whose home is there.
     let [may_update, may_delete, may_create, may_end] = held(iam, caller, user.home_organization_id, needed).await?;
+    let has_factor = match may_update && !is_self && !is_deleted && user.service_name().is_none() {
+        true => if_allowed(iam.factors().has_any(caller, id).await)?,
+        false => None,
+    };
     let keys = Keys::of(console, signed_in, &frame, id).await?;
     let grants = if_allowed(iam.assignments().of_user(caller, id).await)?;
     let time_line = time_line::read(iam, caller, &user, grants.as_deref().unwrap_or_default()).await?;
@@ -173,6 +180,7 @@ pub(super) async fn page_of(
         may_suspend: may_update && !is_self,
         may_delete: may_delete && !is_self && !is_deleted,
         may_restore: may_create && is_deleted,
+        has_factor,
         sends_reset: iam.sends_mail() && may_update && !is_self && user.service_name().is_none(),
         frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
