@@ -151,6 +151,8 @@ pub(crate) struct About {
     pub(crate) facts: Vec<(&'static str, String)>,
     /// Names that the page says also to who may not look them up.
     pub(crate) known: Names,
+    /// Why the change has no effect for now; empty if it has one.
+    pub(crate) warning: &'static str,
 }
 
 #[derive(Template)]
@@ -159,6 +161,7 @@ struct ConfirmPage {
     frame: Frame,
     pending: Pending,
     error: String,
+    warning: &'static str,
     facts: Vec<(&'static str, String)>,
     /// `None` if the change would be refused.
     effects: Option<Effects>,
@@ -189,7 +192,7 @@ pub(crate) async fn ask_about(
     signed_in: &SignedIn,
     mut form: Form,
     pending: Pending,
-    About { title, facts, known }: About,
+    About { title, facts, known, warning }: About,
     preview: Preview,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
@@ -199,7 +202,8 @@ pub(crate) async fn ask_about(
         None => effects,
     };
     let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts, effects: Some(effects), kept })
+    let (error, effects) = (String::new(), Some(effects));
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error, warning, facts, effects, kept })
 }
 
 /// Returns the page that says why a change is refused that began with a button, and not with a form.
@@ -224,7 +228,7 @@ pub(crate) async fn refuse_about(
     let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, facts, effects: None, kept: Vec::new() }
+        ConfirmPage { frame, pending, error, warning: "", facts, effects: None, kept: Vec::new() }
     })
 }
 
