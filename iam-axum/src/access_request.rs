@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::assignment::{AssignedUser, Named};
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{ACCESS_REQUESTS, Problems};
-use crate::extract::{Authenticated, Call, CallWithOptionalBody, Params, PathId, Query, Whole};
+use crate::extract::{Authenticated, Call, CallWithOptionalBody, Params, PathId, Query, Whole, truth};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::preview::Target;
@@ -361,9 +361,7 @@ pub(crate) struct AccessRequestQuery {
 
 impl AccessRequestQuery {
     fn filter(&self, params: &mut Params) -> AccessRequestFilter {
-        let to_decide = params.parse_with("toDecide", self.to_decide.as_deref(), |text| {
-            text.parse().map_err(|_| "must be true or false".to_owned())
-        });
+        let to_decide = params.parse_with("toDecide", self.to_decide.as_deref(), truth);
         AccessRequestFilter {
             status: params.parse("status", self.status.as_deref()),
             user: params.parse("userId", self.user_id.as_deref()),

@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
-use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
+use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable, truth};
 use crate::idempotency::RequestKey;
 use crate::long::{ITEM, json};
 use crate::page::{Collection, List, PageQuery};
@@ -318,6 +318,9 @@ pub(crate) struct AssignmentQuery {
     /// Assignments in exactly this organization.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
+    /// Assignments that expire before this moment, and have not expired yet unless `includeExpired` is `true`.
+    #[param(value_type = Option<String>, format = DateTime)]
+    ends_before: Option<String>,
     /// Whether to include expired assignments.
     #[param(value_type = Option<bool>, default = false)]
     include_expired: Option<String>,
@@ -362,13 +365,12 @@ pub(crate) async fn list(
 ) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
     let mut params = Params::default();
     let page = page.request_among(&mut params);
-    let include_expired = params.parse_with("includeExpired", query.include_expired.as_deref(), |text| {
-        text.parse().map_err(|_| "must be true or false".to_owned())
-    });
+    let include_expired = params.parse_with("includeExpired", query.include_expired.as_deref(), truth);
     let filter = AssignmentFilter {
         user: params.parse("userId", query.user_id.as_deref()),
         role: params.parse("roleId", query.role_id.as_deref()),
         organization: params.parse("organizationId", query.organization_id.as_deref()),
+        ends_before: params.parse_with("endsBefore", query.ends_before.as_deref(), moment),
         include_expired: include_expired.unwrap_or(false),
     };
     let as_of = as_of.moment(&mut params);

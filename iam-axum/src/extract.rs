@@ -238,6 +238,11 @@ impl Params {
     }
 }
 
+/// Reads a parameter that is true or false.
+pub(crate) fn truth(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "must be true or false".to_owned())
+}
+
 /// A JSON body (`docs/http-api.md#bodies`): `application/json`, at most 256 KiB, no unknown fields where the type says
 /// so.
 ///

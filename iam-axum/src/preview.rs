@@ -25,7 +25,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use uuid::Uuid;
 
 use crate::context::context_of;
-use crate::extract::{Params, Query};
+use crate::extract::{Params, Query, truth};
 use crate::idempotency::RequestKey;
 use crate::long::{ITEM, json};
 use crate::problem::{Problem, ProblemDocument};
@@ -134,9 +134,7 @@ impl FromRequestParts<ApiState> for Target {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
         let Query(PreviewQuery { preview }) = Query::from_request_parts(parts, state).await?;
         let mut params = Params::default();
-        let is_preview = params.parse_with(PREVIEW, preview.as_deref(), |text| {
-            text.parse().map_err(|_| "must be true or false".to_owned())
-        });
+        let is_preview = params.parse_with(PREVIEW, preview.as_deref(), truth);
         params.finish()?;
         let iam = Iam::from_ref(state);
         if !is_preview.unwrap_or(false) {

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::attribute::{SentAttributes, sent};
 use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, USERS};
-use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
+use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable, truth};
 use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::preview::Target;
@@ -389,6 +389,10 @@ pub(crate) struct UserQuery {
     /// Users with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
     #[param(max_length = 265, pattern = "^[A-Za-z][A-Za-z0-9_.-]*:")]
     attribute: Option<String>,
+    /// People who have a confirmed second factor (`true`), or who have none (`false`). Needs `users:update` in the whole
+    /// tenant, too.
+    #[param(value_type = Option<bool>)]
+    has_factor: Option<String>,
     /// The field to sort by.
     #[param(value_type = Option<SortByDto>, inline)]
     sort_by: Option<String>,
@@ -437,6 +441,7 @@ pub(crate) async fn list(
         search: query.search,
         organization: params.parse("organizationId", query.organization_id.as_deref()),
         attribute: None,
+        has_factor: params.parse_with("hasFactor", query.has_factor.as_deref(), truth),
     };
     let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();

@@ -689,6 +689,15 @@ pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
         filters.push(AssignmentFilter { organization, user: Some(fixture.users[1].id), ..plain() });
         filters.push(AssignmentFilter { organization, role: Some(fixture.roles[0].id), ..plain() });
     }
+    // An end is before the moment, and not at it.
+    let ends: BTreeSet<Timestamp> = fixture.assignments.iter().filter_map(|it| it.expires_at).collect();
+    for end in ends {
+        for moment in [end, end + TimeDelta::milliseconds(1)] {
+            let ends_before = Some(moment);
+            filters.push(AssignmentFilter { ends_before, ..plain() });
+            filters.push(AssignmentFilter { ends_before, user: Some(fixture.users[0].id), ..plain() });
+        }
+    }
     filters.push(AssignmentFilter { user: Some(world.id()), ..plain() });
     filters.push(AssignmentFilter { role: Some(world.id()), ..plain() });
     filters.push(AssignmentFilter { organization: Some(world.id()), ..plain() });
@@ -762,6 +771,16 @@ pub async fn expiring_assignments_are_found_by_their_expiry(store: Arc<dyn Store
     assert_eq!(find(&VisibleScope::Tenant, 10).await, [given[4].id, both[0], both[1]]);
     assert_eq!(find(&VisibleScope::Tenant, 2).await, [given[4].id, both[0]]);
     assert_eq!(find(&within(&[&branch]), 10).await, [given[3].id]);
+    let before = async |moment, include_expired, scope: &VisibleScope| {
+        let filter = AssignmentFilter { ends_before: Some(moment), include_expired, ..AssignmentFilter::default() };
+        sorted(listed_ids(&list(&world, &tenant, &filter, scope).await), |id| id)
+    };
+    let of = |numbers: &[usize]| sorted(numbers.iter().map(|number| given[*number].id).collect(), |id| id);
+    let scope = VisibleScope::Tenant;
+    assert_eq!(before(until, false, &scope).await, of(&[4]));
+    assert_eq!(before(until + millisecond, false, &scope).await, of(&[2, 3, 4]));
+    assert_eq!(before(until + millisecond, true, &scope).await, of(&[2, 3, 4, 5]));
+    assert_eq!(before(until + millisecond, false, &within(&[&root])).await, of(&[2]));
     let found = world.store.expiring_assignments(tenant.id, &within(&[&root]), now, until, 10).await.unwrap();
     let listed = list(&world, &tenant, &AssignmentFilter::default(), &within(&[&root])).await;
     assert_eq!(found, listed.into_iter().filter(|it| it.assignment.id == given[2].id).collect::<Vec<_>>());

@@ -207,6 +207,9 @@ pub async fn assignments_are_listed_as_they_were(store: Arc<dyn Store>) {
         (AssignmentFilter { organization: Some(branch.id), ..all.clone() }, vec![in_branch.clone()]),
         (AssignmentFilter { organization: Some(root.id), ..all.clone() }, vec![]),
         (AssignmentFilter { user: Some(ada.id), role: Some(writer.id), ..all.clone() }, vec![]),
+        // Before the end that it had then, and not the later one.
+        (AssignmentFilter { ends_before: Some(then + TimeDelta::hours(1)), ..all.clone() }, vec![in_branch.clone()]),
+        (AssignmentFilter { ends_before: Some(then), ..all.clone() }, vec![]),
     ] {
         assert_eq!(list(&filter, &whole, then).await, expected, "{filter:?}");
     }

@@ -116,7 +116,7 @@ macro_rules! conformance_cases {
                 every_change_raises_the_version,
                 an_update_of_a_missing_user_is_refused, rows_of_another_tenant_are_not_found,
                 a_unit_of_work_reads_its_own_changes, list_sorts_by_every_key, list_pages_and_counts,
-                list_filters_by_status, search_ignores_case_and_has_no_wildcards, search_finds_any_part_of_a_field,
+                list_filters_by_status, list_filters_by_second_factor, search_ignores_case_and_has_no_wildcards, search_finds_any_part_of_a_field,
                 search_finds_only_current_values, the_spellings_of_an_email_are_one_account, counts_follow_every_change,
                 counts_are_right_after_concurrent_writes, list_filters_by_unexpired_membership,
                 list_stays_within_the_visible_scope, the_home_is_read_back_and_is_an_organization,

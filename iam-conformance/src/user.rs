@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_model::access::VisibleScope;
-use iam_model::change::{Change, SessionChange, UserChange};
+use iam_model::change::{Change, FactorChange, SessionChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::id::{TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
@@ -14,11 +14,11 @@ use iam_model::session::Session;
 use iam_model::store::Store;
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::Tenant;
-use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus};
 use iam_model::validate::{Email, EmailKey, ExternalId};
 use iam_model::version::Version;
 
-use crate::world::{World, assert_conflict, assert_pages, create, everything, named, within};
+use crate::world::{World, assert_conflict, assert_pages, create, everything, named, new_passkey, new_totp, within};
 
 /// A created user is read back to the millisecond.
 pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
@@ -519,6 +519,38 @@ pub async fn list_filters_by_status(store: Arc<dyn Store>) {
         assert_eq!(found.len(), users.iter().filter(|user| user.status == status).count());
         assert!(found.iter().all(|user| user.status == status));
     }
+}
+
+/// A filter by second factors selects the people with a confirmed one, or those without. Service accounts are neither.
+pub async fn list_filters_by_second_factor(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let mut people = Vec::new();
+    for name in ["both", "passkey", "unconfirmed", "none"] {
+        people.push(world.user(&tenant, &format!("{name}@example.com")).await);
+    }
+    let robot = User { kind: UserKind::Service, ..world.new_user(&tenant, "robot@service.invalid") };
+    world.add(robot).await;
+    let namesake = world.user(&other, "none@example.com").await;
+    for (number, user) in [&people[0], &people[0], &people[1], &namesake].into_iter().enumerate() {
+        let factor = new_passkey(&world, user, number.to_string().as_bytes());
+        world.commit(user.tenant_id, FactorChange::Register(factor)).await;
+    }
+    world.commit(tenant.id, FactorChange::Prepare(new_totp(&world, &people[2]))).await;
+    let emails = async |filter: UserFilter| {
+        let found = list(&world, &tenant, filter).await;
+        let mut emails: Vec<String> = found.iter().map(|user| user.email.to_string()).collect();
+        emails.sort_unstable();
+        emails
+    };
+    let by = |has_factor: bool| UserFilter { has_factor: Some(has_factor), ..UserFilter::default() };
+    assert_eq!(emails(by(true)).await, ["both@example.com", "passkey@example.com"]);
+    assert_eq!(emails(by(false)).await, ["none@example.com", "unconfirmed@example.com"]);
+    for has_factor in [true, false] {
+        assert_eq!(emails(UserFilter { kind: Some(UserKind::Service), ..by(has_factor) }).await, [""; 0]);
+    }
+    assert_eq!(emails(UserFilter { search: Some("passkey".into()), ..by(true) }).await, ["passkey@example.com"]);
+    assert_eq!(emails(UserFilter { status: Some(UserStatus::Active), ..by(false) }).await.len(), 2);
 }
 
 /// A search finds parts of the e-mail, the first name and the last name in any letter case, and has no wildcards.

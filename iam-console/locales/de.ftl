@@ -85,6 +85,9 @@ organization-or-tenant = Geben Sie einen Teil des Namens ein, und wählen Sie au
 no-such-organization = muss der Name genau einer Organisation sein: Wählen Sie einen Vorschlag aus
 organization-by-id = muss die ID einer Organisation sein, da Sie keine Organisationen sehen dürfen
 organization-required = muss ausgewählt werden: Diese Rolle gilt nur in einer Organisation
+is-suspended = gesperrt
+place-suspended = Diese Organisation ist gesperrt: Rollen in ihr gewähren nichts, bis sie wieder aktiv ist.
+place-above-suspended = Eine übergeordnete Organisation ist gesperrt: Rollen hier gewähren nichts, bis sie wieder aktiv ist.
 organization-refused = muss leer sein: Diese Rolle gilt nur im gesamten Mandanten
 role-missing = darf nicht leer sein
 no-such-role = muss der Name einer Rolle sein: Wählen Sie einen Vorschlag aus
@@ -99,6 +102,10 @@ copy-link = Link kopieren
 link-not-copied = Nicht kopiert: Ihr Browser lässt es nicht zu. Kopieren Sie die Adresse der Seite.
 status = Status
 every-status = Alle Status
+identifier = ID
+lines-of-page = Zeilen je Seite
+selection = Auswahl
+sort-order = Reihenfolge
 pages = Seiten
 previous = Zurück
 next = Weiter
@@ -438,6 +445,8 @@ until-column = Bis
 no-end = Unbefristet
 no-assignment-matches = Keine passende Zuweisung.
 show-all-assignments = Alle Zuweisungen anzeigen
+ends-when = Endet
+ends-any = Irgendwann oder nie
 assigned-by = Zugewiesen durch
 the-service = das System
 not-in-force = nicht aktiv, daher verleiht die Rolle nichts
@@ -464,7 +473,12 @@ organization-attributes = Organisationsattribute
 organization-attributes-hint = Eine Liste in JSON. Jede Definition hat einen key und einen type und kann searchable haben.
 unregistered-attributes = Attribute ohne Definition
 has-no-field = ist kein definiertes Attribut
-must-be-definitions = müssen eine Liste von Definitionen in JSON sein
+must-be-definitions = müssen eine Liste von Definitionen in JSON sein: Ab Zeile { $line }, Zeichen { $column } ist sie nicht lesbar
+for-example = Zum Beispiel:
+must-be-object = Sie muss ein Objekt mit Feldern sein, wie im Beispiel.
+must-be-quoted = muss ein Text in Anführungszeichen sein
+must-be-truth = muss true oder false sein
+no-member = ist kein Feld einer Definition
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
@@ -1194,6 +1208,11 @@ reset-factors = Alle zweiten Faktoren entfernen
 reset-factors-after = Die Sitzungen des Benutzers werden beendet. Danach meldet sich die Person nur mit dem Passwort an, bis ein neuer Faktor eingerichtet ist.
 reset-factors-confirm = Ja, die zweiten Faktoren entfernen
 factors-reset = Der Benutzer hat jetzt keine zweiten Faktoren.
+no-second-factor = Es ist kein zweiter Faktor eingerichtet.
+factor = Zweiter Faktor
+factor-any = Mit oder ohne
+factor-yes = Eingerichtet
+factor-no = Keiner
 export-user = Benutzerdaten herunterladen
 export-user-what = Eine Seite mit allem, was über den Benutzer gespeichert ist, und den Einträgen über ihn im Prüfprotokoll. Der Download wird protokolliert.
 
@@ -1210,7 +1229,6 @@ webhook-url-hint = Wohin die Ereignisse gehen, zum Beispiel https://example.com/
 event-types = Ereignistypen
 event-types-hint = Einer je Zeile, zum Beispiel USER.CREATE. USER.* steht für jede Aktion an Benutzern.
 all-event-types = Alles, was das System aufzeichnet
-every-action = Alle Aktionen
 other-event-types = Ereignisse Ihrer Anwendungen
 other-event-types-hint = Ein Typ je Zeile, zum Beispiel INVOICE.SENT. INVOICE.* steht für jede Aktion.
 needs-audit-log = Ein Webhook sendet Einträge des Prüfprotokolls. Da Sie es nicht lesen dürfen, können Sie weder die Endpunkt-URL noch die Ereignistypen ändern.
@@ -1548,6 +1566,16 @@ have-no-factor =
     { $count ->
         [one] 1 von { $people } aktiven Personen hat keinen zweiten Faktor
        *[other] { $count } von { $people } aktiven Personen haben keinen zweiten Faktor
+    }
+must-set-up-factor =
+    { $count ->
+        [one] Zurzeit hat 1 von { $people } aktiven Personen keinen: Wird er verlangt, muss sie ab der nächsten Anmeldung einen einrichten.
+       *[other] Zurzeit haben { $count } von { $people } aktiven Personen keinen: Wird er verlangt, müssen sie ab der nächsten Anmeldung einen einrichten.
+    }
+within-days =
+    { $days ->
+        [one] binnen 1 Tag
+       *[other] binnen { $days } Tagen
     }
 # The text of the number may say that there are more.
 keys-end =

@@ -85,6 +85,9 @@ organization-or-tenant = Type part of the name, and choose. Leave it empty for t
 no-such-organization = must be the name of one organization: choose one that is offered
 organization-by-id = must be the ID of an organization, because you may not see organizations
 organization-required = must be chosen: this role is only held in an organization
+is-suspended = suspended
+place-suspended = This organization is suspended: roles in it give nothing until it is active again.
+place-above-suspended = An organization above this one is suspended: roles here give nothing until it is active again.
 organization-refused = must be empty: this role is only held in the whole tenant
 role-missing = must not be empty
 no-such-role = must be the name of a role: choose one that is offered
@@ -99,6 +102,10 @@ copy-link = Copy link
 link-not-copied = Not copied: your browser does not allow it. Copy the address of the page.
 status = Status
 every-status = All statuses
+identifier = Id
+lines-of-page = Lines of a page
+selection = Selection
+sort-order = Order
 pages = Pages
 previous = Previous
 next = Next
@@ -438,6 +445,8 @@ until-column = Until
 no-end = No end
 no-assignment-matches = No assignment matches.
 show-all-assignments = Show all assignments
+ends-when = Ends
+ends-any = At any time, or never
 assigned-by = Assigned by
 the-service = the service
 not-in-force = not active, so the role grants nothing
@@ -464,7 +473,12 @@ organization-attributes = Organization attributes
 organization-attributes-hint = A list in JSON. Each definition has a key and a type, and may have searchable.
 unregistered-attributes = Attributes without a definition
 has-no-field = is not an attribute that is defined
-must-be-definitions = must be a list of definitions in JSON
+must-be-definitions = must be a list of definitions in JSON: it cannot be read from line { $line }, character { $column } on
+for-example = For example:
+must-be-object = It must be an object with members, as in the example.
+must-be-quoted = must be a text in quotation marks
+must-be-truth = must be true or false
+no-member = is not a member that a definition has
 
 ## The audit log: its pages, the texts of its script, and what it records, in sentences.
 
@@ -1194,6 +1208,11 @@ reset-factors = Remove all second factors
 reset-factors-after = The sessions of the user end. Then the person signs in with the password alone, until a new factor is set up.
 reset-factors-confirm = Yes, remove the second factors
 factors-reset = The user has no second factors now.
+no-second-factor = No second factor is set up.
+factor = Second factor
+factor-any = With or without
+factor-yes = Set up
+factor-no = None
 export-user = Download user data
 export-user-what = A page with everything that is held about the user, and the entries about the user in the audit log. The download is recorded.
 
@@ -1210,7 +1229,6 @@ webhook-url-hint = Where the events go, such as https://example.com/events. It m
 event-types = Event types
 event-types-hint = One per line, such as USER.CREATE. USER.* means every action on users.
 all-event-types = Everything that the service records
-every-action = All actions
 other-event-types = Events of your applications
 other-event-types-hint = One type on each line, such as INVOICE.SENT. INVOICE.* means every action.
 needs-audit-log = A webhook sends entries of the audit log. You may not read it, so you can change neither the endpoint URL nor the event types.
@@ -1548,6 +1566,16 @@ have-no-factor =
     { $count ->
         [one] 1 of { $people } active people has no second factor
        *[other] { $count } of { $people } active people have no second factor
+    }
+must-set-up-factor =
+    { $count ->
+        [one] Now, 1 of { $people } active people has none: where it is required, this person must set one up, from the next sign-in on.
+       *[other] Now, { $count } of { $people } active people have none: where it is required, they must set one up, from their next sign-in on.
+    }
+within-days =
+    { $days ->
+        [one] within 1 day
+       *[other] within { $days } days
     }
 # The text of the number may say that there are more.
 keys-end =

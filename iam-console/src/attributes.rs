@@ -145,15 +145,11 @@ fn read_as(value: &Value) -> String {
     }
 }
 
-/// Returns the filter `key:value` of a list by the exact value of an attribute. `None` without both. One without the other
-/// is refused, as by the API: a filter that is not complete must not show everything.
-pub(crate) fn sought(key: &str, value: &str) -> Result<Option<String>, Error> {
-    match (key, value) {
-        ("", "") => Ok(None),
-        (_, "") => Err(Error::field("value", text::t("must-be-given"))),
-        ("", _) => Err(Error::field("attribute", text::t("must-be-chosen"))),
-        (key, value) => Ok(Some(format!("{key}:{value}"))),
-    }
+/// Returns the filter `key:value` of a list by the exact value of an attribute. `None` as long as a person has typed one
+/// of the two alone.
+pub(crate) fn sought(key: &str, value: &str) -> Option<String> {
+    let is_complete = !key.is_empty() && !value.is_empty();
+    is_complete.then(|| format!("{key}:{value}"))
 }
 
 /// Returns the keys by whose value a list can be searched.

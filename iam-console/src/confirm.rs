@@ -152,6 +152,8 @@ pub(crate) struct About {
     pub(crate) facts: Vec<(&'static str, String)>,
     /// Names that the page says also to who may not look them up.
     pub(crate) known: Names,
+    /// Why the change has no effect for now; empty if it has one.
+    pub(crate) warning: &'static str,
 }
 
 #[derive(Template)]
@@ -161,6 +163,7 @@ struct ConfirmPage {
     pending: Pending,
     /// Why the change is refused. Empty if the page asks for the confirmation.
     error: String,
+    warning: &'static str,
     facts: Vec<(&'static str, String)>,
     /// `None` if the change would be refused, or cannot be tried out.
     effects: Option<Effects>,
@@ -191,7 +194,7 @@ pub(crate) async fn ask_about(
     signed_in: &SignedIn,
     mut form: Form,
     pending: Pending,
-    About { title, facts, known }: About,
+    About { title, facts, known, warning }: About,
     preview: Preview,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
@@ -201,7 +204,8 @@ pub(crate) async fn ask_about(
         None => effects,
     };
     let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts, effects: Some(effects), kept })
+    let (error, effects) = (String::new(), Some(effects));
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error, warning, facts, effects, kept })
 }
 
 /// Returns the page that asks for the confirmation of a change that cannot be tried out. It says no effects.
@@ -238,7 +242,7 @@ pub(crate) async fn refuse_about(
     let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, facts, effects: None, kept: Vec::new() }
+        ConfirmPage { frame, pending, error, warning: "", facts, effects: None, kept: Vec::new() }
     })
 }
 

@@ -10,6 +10,7 @@ use iam_core::clock::Timestamp;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::invitation::{InvitationFilter, InvitationStatus};
 use iam_core::page::{MAX_LIMIT, PageRequest};
+use iam_core::permission::USERS_UPDATE;
 use iam_core::session::Me;
 use iam_core::webhook::Webhook;
 use iam_core::{Caller, Error, Iam, UserId};
@@ -24,7 +25,8 @@ pub(crate) struct Hand {
     pub(crate) id: &'static str,
     /// What it is, with how many.
     pub(crate) text: String,
-    /// The page where it is done, below the path of the console. Empty if each of the lines has its own.
+    /// The page where it is done, below the path of the console. Empty if each of the lines has its own, or the caller
+    /// may not see it.
     pub(crate) address: &'static str,
     /// What it means; may be empty.
     pub(crate) hint: &'static str,
@@ -158,10 +160,14 @@ async fn people_without_factor(iam: &Iam, caller: &Caller, me: &Me) -> Result<Op
     }
     let Some(counted) = if_allowed(iam.factors().count_people(caller).await)? else { return Ok(None) };
     let without = counted.without_factor().filter(|without| *without > 0);
+    let may_list = me
+        .grants
+        .iter()
+        .any(|grant| grant.assignment.organization_id.is_none() && grant.role.permissions.allows(&USERS_UPDATE));
     Ok(without.map(|without| Hand {
         id: "factors",
         text: text::have_no_factor(without, counted.people),
-        address: "/users?status=ACTIVE",
+        address: if may_list { "/users?status=ACTIVE&hasFactor=false" } else { "" },
         hint: text::t("have-no-factor-what"),
         lines: Vec::new(),
     }))
@@ -222,7 +228,7 @@ async fn assignments(iam: &Iam, caller: &Caller) -> Result<Option<Hand>, Error> 
             at: listed.assignment.expires_at,
         }
     };
-    Ok(listed("assignments", text, "/assignments", found.iter().map(line).collect()))
+    Ok(listed("assignments", text, "/assignments?ends=30", found.iter().map(line).collect()))
 }
 
 /// The invitations that end soon.

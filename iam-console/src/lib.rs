@@ -56,6 +56,7 @@ mod session;
 mod settings;
 mod sign_in;
 mod state;
+mod suspended;
 mod tenant;
 mod text;
 mod theme;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
 use iam_axum::Problem;
-use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey};
+use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStatus};
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::search::MAX_WORDS;
 use iam_core::text::folded;
@@ -107,7 +107,11 @@ async fn offer_organizations(
     typed: Typed,
 ) -> Result<Response, Problem> {
     let found = matching_organizations(&console.iam, &signed_in.caller, text_of(typed), OFFERED).await;
-    let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|found| (found.slug, found.name));
+    let options = if_allowed(found)?.unwrap_or_default().into_iter().map(|found| {
+        let name =
+            if found.is_suspended { format!("{} · {}", found.name, text::t("is-suspended")) } else { found.name };
+        (found.slug, name)
+    });
     page(StatusCode::OK, &Options { options: options.collect() })
 }
 
@@ -149,6 +153,7 @@ pub(crate) struct Named {
     pub(crate) id: OrganizationId,
     pub(crate) slug: String,
     pub(crate) name: String,
+    is_suspended: bool,
 }
 
 /// Returns the first organizations with all of these words, by their names.
@@ -160,8 +165,13 @@ pub(crate) async fn matching_organizations(
 ) -> Result<Vec<Named>, Error> {
     let filter = OrganizationFilter { search: Some(first_words(&search)), ..OrganizationFilter::default() };
     let found = iam.organizations().list(caller, &filter, by_name(), PageRequest::new(1, limit)?).await?.items;
-    let named = found.into_iter().map(|found| found.organization);
-    Ok(named.map(|one| Named { id: one.id, slug: one.slug.to_string(), name: one.name.to_string() }).collect())
+    let named = found.into_iter().map(|found| Named {
+        id: found.organization.id,
+        slug: found.organization.slug.to_string(),
+        name: found.organization.name.to_string(),
+        is_suspended: found.organization.status == OrganizationStatus::Suspended,
+    });
+    Ok(named.collect())
 }
 
 /// Returns as many words as a search may have. A longer name is compared as a whole.

@@ -41,6 +41,34 @@ pub(crate) struct InvalidField {
     message: String,
 }
 
+impl InvalidField {
+    /// The label of the field, as the forms have it. What has no label has the name of the address.
+    fn label(&self) -> &str {
+        match &*self.field {
+            "id" => text::t("identifier"),
+            "page" => text::t("page"),
+            "lines" => text::t("lines-of-page"),
+            "search" | "q" => text::t("search"),
+            "status" => text::t("status"),
+            "attribute" => text::t("attribute"),
+            "value" => text::t("attribute-value"),
+            "hasFactor" => text::t("factor"),
+            "ends" => text::t("ends-when"),
+            "at" | "asOf" => text::t("held-at"),
+            "user" | "userId" => text::t("user"),
+            "role" | "roleId" => text::t("role"),
+            "organization" | "organizationId" => text::t("organization"),
+            "permission" => text::t("permission"),
+            "action" => text::t("action"),
+            "resource" => text::t("resource"),
+            "correlation" => text::t("correlation"),
+            "selected" => text::t("selection"),
+            "sortBy" | "sortOrder" => text::t("sort-order"),
+            name => name,
+        }
+    }
+}
+
 impl Document {
     /// The title of the kind of the problem.
     fn title(&self) -> &str {

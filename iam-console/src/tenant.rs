@@ -6,15 +6,16 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Router, routing::get, routing::post};
 use iam_axum::Problem;
-use iam_core::attribute::{AttributeDefinition, AttributeDefinitions, UnregisteredAttributes};
+use iam_core::attribute::{AttributeDefinition, AttributeDefinitions, AttributeType, UnregisteredAttributes};
 use iam_core::audit::Retention;
 use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{
     AuthzenIdentifiers, EmailLogin, PasswordLogin, PasswordPolicy, Tenant, TenantDeletion, TenantPatch,
 };
 use iam_core::version::Precondition;
-use iam_core::{Error, FieldError};
+use iam_core::{AttributeKey, Error, FieldError};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::form::Form;
 use crate::problem::{if_allowed, refused_form};
@@ -36,6 +37,18 @@ const USER_ATTRIBUTES: &str = "userAttributes";
 const ORGANIZATION_ATTRIBUTES: &str = "organizationAttributes";
 const UNREGISTERED_ATTRIBUTES: &str = "unregisteredAttributes";
 
+/// The members that each definition of an attribute has.
+const REQUIRED: [&str; 2] = ["key", "type"];
+/// Examples of definitions, of users and of organizations.
+const USER_EXAMPLE: &str = r#"[
+  {"key": "costCentre", "type": "STRING", "searchable": true, "inToken": true},
+  {"key": "nickname", "type": "STRING", "personWrites": true}
+]"#;
+const ORGANIZATION_EXAMPLE: &str = r#"[
+  {"key": "region", "type": "STRING", "searchable": true},
+  {"key": "opened", "type": "NUMBER"}
+]"#;
+
 #[derive(Template)]
 #[template(path = "tenant.html")]
 struct TenantPage {
@@ -48,6 +61,8 @@ struct TenantPage {
     retention: Option<RetentionForm>,
     /// The deletion that the operator has scheduled.
     deletion: Option<TenantDeletion>,
+    /// How many people would have to set up a second factor. Empty if there is none, or the caller may not see it.
+    without_factor: String,
 }
 
 /// The tenant, with the fields of its form.
@@ -193,6 +208,11 @@ async fn page_of(console: &Console, signed_in: &SignedIn, sent: Sent<'_>) -> Res
     let tenant = if_allowed(iam.tenants().get(caller, caller.tenant()).await)?;
     let retention = if_allowed(iam.audit().retention(caller).await)?;
     let deletion = if_allowed(iam.tenants().deletion(caller, caller.tenant()).await)?.flatten();
+    let counted = if_allowed(iam.factors().count_people(caller).await)?;
+    let without_factor = counted.and_then(|counted| {
+        let without = counted.without_factor().filter(|without| *without > 0)?;
+        Some(text::must_set_up_factor(without, counted.people))
+    });
     Ok(TenantPage {
         frame: signed_in.frame(console).await?,
         notice: String::new(),
@@ -200,6 +220,7 @@ async fn page_of(console: &Console, signed_in: &SignedIn, sent: Sent<'_>) -> Res
         tenant: tenant.map(|tenant| TenantForm::of(tenant, of_tenant)),
         retention: retention.map(|retention| RetentionForm::of(retention, of_retention)),
         deletion,
+        without_factor: without_factor.unwrap_or_default(),
     })
 }
 
@@ -270,7 +291,48 @@ fn definitions(form: &Form, name: &str) -> Result<Option<Vec<AttributeDefinition
     }
     let Some(text) = form.given(name) else { return Ok(Some(Vec::new())) };
     let read = iam_json::from_slice(text.as_bytes());
-    read.map(Some).map_err(|error| Error::field(name, format!("{} ({error})", text::t("must-be-definitions"))))
+    read.map(Some).map_err(|error| match errors_in(name, text.as_bytes()) {
+        errors if errors.is_empty() => Error::field(name, text::must_be_definitions(error.line(), error.column())),
+        errors => Error::Validation(errors),
+    })
+}
+
+/// Returns what is wrong with each definition of a list, if it is a list in JSON.
+fn errors_in(name: &str, json: &[u8]) -> Vec<FieldError> {
+    let definitions: Vec<Value> = iam_json::from_slice(json).unwrap_or_default();
+    let mut errors = Vec::new();
+    for (number, definition) in definitions.iter().enumerate() {
+        let wrong = match definition {
+            Value::Object(members) => errors_of_members(members),
+            _ => vec![("", text::t("must-be-object").to_owned())],
+        };
+        errors.extend(
+            wrong.into_iter().map(|(member, message)| FieldError::new(format!("{name}[{number}].{member}"), message)),
+        );
+    }
+    errors
+}
+
+/// Returns the members of a definition that are missing, wrong or unknown, each with what is wrong.
+fn errors_of_members(members: &Map<String, Value>) -> Vec<(&str, String)> {
+    let mut errors = Vec::new();
+    for member in REQUIRED {
+        if !members.contains_key(member) {
+            errors.push((member, text::t("must-be-given").to_owned()));
+        }
+    }
+    for (member, value) in members {
+        let wrong = match (&**member, value) {
+            ("key", Value::String(key)) => key.parse::<AttributeKey>().err().map(|error| error.to_string()),
+            ("type", Value::String(kind)) => kind.parse::<AttributeType>().err().map(|error| error.to_string()),
+            ("key" | "type", _) => Some(text::t("must-be-quoted").to_owned()),
+            ("searchable" | "personReads" | "personWrites" | "inToken", Value::Bool(_)) => None,
+            ("searchable" | "personReads" | "personWrites" | "inToken", _) => Some(text::t("must-be-truth").to_owned()),
+            _ => Some(text::t("no-member").to_owned()),
+        };
+        errors.extend(wrong.map(|message| (member.as_str(), message)));
+    }
+    errors
 }
 
 /// Returns definitions as a person reads them, one in a line; empty if there is none.
@@ -344,4 +406,17 @@ async fn refuse_retention(
 
 fn back(console: &Console, query: &str) -> Response {
     Redirect::to(&format!("{}/tenant?{query}", console.base())).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_are_definitions() {
+        for example in [USER_EXAMPLE, ORGANIZATION_EXAMPLE] {
+            let read: Vec<AttributeDefinition> = iam_json::from_slice(example.as_bytes()).unwrap();
+            assert_eq!(read.len(), 2, "{example}");
+        }
+    }
 }

@@ -100,7 +100,8 @@ impl TenantState {
         self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
     }
 
-    /// Whether the attributes and the assignments of a user match the filter, and the user belongs to the visible scope.
+    /// Whether the attributes, the factors and the assignments of a user match the filter, and the user belongs to the
+    /// visible scope.
     fn is_listed(&self, user: &User, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
         let held = || self.assignments.values().filter(|found| found.user_id == user.id && found.is_live(now));
         let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
@@ -110,7 +111,11 @@ impl TenantState {
                 || held().any(|found| self.is_visible(visible_scope, found.organization_id))
         };
         let has_attribute = self.has_attribute(user.id.into(), filter.attribute.as_ref());
-        has_attribute && filter.organization.is_none_or(is_member) && is_within()
+        let has_factor = |wanted: bool| user.kind == UserKind::Human && self.has_factor(user.id) == wanted;
+        has_attribute
+            && filter.has_factor.is_none_or(has_factor)
+            && filter.organization.is_none_or(is_member)
+            && is_within()
     }
 
     pub(super) fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {

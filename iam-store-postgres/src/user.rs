@@ -126,7 +126,10 @@ impl UserStore for PostgresStore {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let scope = self.scope(tenant, visible_scope).await?;
-        let is_steady = filter.search.is_none() && filter.attribute.is_none() && Self::is_everywhere(&scope);
+        let is_steady = filter.search.is_none()
+            && filter.attribute.is_none()
+            && filter.has_factor.is_none()
+            && Self::is_everywhere(&scope);
         let list = |page| list::<Self>(tenant, filter, sort, page, now, &scope);
         self.page::<User, Row>(tenant, page, is_steady, list).await
     }

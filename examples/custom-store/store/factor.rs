@@ -127,8 +127,7 @@ impl FactorStore for RedbStore {
 
     async fn people_with_factor(&self, tenant: TenantId, limit: u32) -> Result<u64, StoreError> {
         self.read(tenant, |view| {
-            let confirmed = view.select(|FactorRow(factor)| factor.is_confirmed())?;
-            let owners: BTreeSet<UserId> = confirmed.iter().map(|FactorRow(factor)| factor.user_id).collect();
+            let owners = view.users_with_factor()?;
             let passes = |user: &User| user.can_administer() && owners.contains(&user.id);
             Ok(view.take(Keys::all(), limit, passes)?.len() as u64)
         })
@@ -155,6 +154,12 @@ impl FactorTransaction for RedbTransaction {
 }
 
 impl View<'_> {
+    /// The users who have a confirmed factor.
+    pub(super) fn users_with_factor(self) -> Result<BTreeSet<UserId>, StoreError> {
+        let confirmed = self.select(|FactorRow(factor)| factor.is_confirmed())?;
+        Ok(confirmed.iter().map(|FactorRow(factor)| factor.user_id).collect())
+    }
+
     pub(super) fn factors(self, user: UserId) -> Result<Vec<Factor>, StoreError> {
         let found = self.select(|FactorRow(factor)| factor.user_id == user)?;
         let mut factors: Vec<Factor> = found.into_iter().map(|FactorRow(factor)| factor).collect();

@@ -119,6 +119,7 @@ impl View<'_> {
         let organizations = self.organizations()?;
         let live = self.select(|found: &Assignment| found.is_live(now))?;
         let having = self.having(filter.attribute.as_ref())?;
+        let with_factor = self.users_with_factor()?;
         self.select(|user: &User| {
             let held = || live.iter().filter(|found| found.user_id == user.id);
             let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
@@ -128,6 +129,9 @@ impl View<'_> {
             };
             filter.matches(user)
                 && having.as_ref().is_none_or(|having| having.contains(&user.id.as_uuid()))
+                && filter
+                    .has_factor
+                    .is_none_or(|wanted| user.kind == UserKind::Human && with_factor.contains(&user.id) == wanted)
                 && filter.organization.is_none_or(is_member)
                 && (*scope == VisibleScope::Tenant || is_within())
         })

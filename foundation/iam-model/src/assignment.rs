@@ -226,6 +226,8 @@ pub struct AssignmentFilter {
     pub role: Option<RoleId>,
     /// Only assignments in exactly this organization, not above or below it.
     pub organization: Option<OrganizationId>,
+    /// Only assignments that expire before this moment.
+    pub ends_before: Option<Timestamp>,
     /// Whether expired assignments are shown too.
     pub include_expired: bool,
 }
@@ -237,6 +239,7 @@ impl AssignmentFilter {
         self.user.is_none_or(|user| user == assignment.user_id)
             && self.role.is_none_or(|role| role == assignment.role_id)
             && self.organization.is_none_or(|wanted| assignment.organization_id == Some(wanted))
+            && self.ends_before.is_none_or(|moment| assignment.expires_at.is_some_and(|end| end < moment))
             && (self.include_expired || assignment.is_live(now))
     }
 }

@@ -166,10 +166,13 @@ pub struct UserFilter {
     pub organization: Option<OrganizationId>,
     /// Users with exactly this value of an attribute.
     pub attribute: Option<AttributeFilter>,
+    /// People who have a confirmed second factor, or people who have none. A service account is neither.
+    pub has_factor: Option<bool>,
 }
 
 impl UserFilter {
-    /// Whether a user passes the filter, apart from the organization and the attribute. For stores that filter in memory.
+    /// Whether a user passes the filter, apart from the organization, the attribute and the second factor. For stores
+    /// that filter in memory.
     #[must_use]
     pub fn matches(&self, user: &User) -> bool {
         let key = user.email.key();

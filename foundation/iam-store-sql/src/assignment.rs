@@ -135,14 +135,15 @@ where
 {
     let is_everywhere = S::is_everywhere(scope);
     let mut query = QueryBuilder::new("WITH found AS ");
-    // Every filter has an index in the order of the list. A visible scope has none.
-    query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
+    // Every other filter has an index in the order of the list. A visible scope and an end have none.
+    let has_order = is_everywhere && filter.ends_before.is_none();
+    query.push(if has_order { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key FROM ").push(S::SCHEMA).push("role_assignments a");
     query.push(" WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
     push_filter::<S>(&mut query, filter, now);
     S::push_scope(&mut query, "a.organization_id", tenant, scope);
     query.push(") SELECT ");
-    if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
+    if has_order && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
         S::push_stored_count(&mut query, tenant, "c.role_assignments");
         if !filter.include_expired {
             // The tenant has many more assignments that have not expired.
@@ -203,6 +204,7 @@ fn push_joins<S: SqlStore>(query: &mut QueryBuilder<S::Database>) {
 pub(crate) fn push_filter<S>(query: &mut QueryBuilder<S::Database>, filter: &AssignmentFilter, now: Timestamp)
 where
     S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
     for (condition, id) in [
@@ -213,6 +215,9 @@ where
         if let Some(id) = id {
             query.push(condition).push_bind(id);
         }
+    }
+    if let Some(moment) = filter.ends_before {
+        query.push(" AND a.expires_at < ").push_bind(S::stored(moment));
     }
     if !filter.include_expired {
         S::push_live(query, now);

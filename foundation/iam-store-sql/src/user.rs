@@ -6,7 +6,7 @@ use iam_model::id::{OrganizationId, TenantId};
 use iam_model::page::PageRequest;
 use iam_model::search::SearchWord;
 use iam_model::store_error::StoreError;
-use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus, UserSummary};
+use iam_model::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus, UserSummary};
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
@@ -230,6 +230,12 @@ fn push_filter<S>(
     if let Some(attribute) = &filter.attribute {
         push_has::<S>(query, "u.id", tenant, attribute);
     }
+    if let Some(has_factor) = filter.has_factor {
+        query.push(" AND u.kind = '").push(UserKind::Human.as_str()).push("' AND ");
+        query.push(if has_factor { "EXISTS" } else { "NOT EXISTS" });
+        query.push(" (SELECT 1 FROM ").push(S::SCHEMA).push("factors f WHERE f.tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(" AND f.user_id = u.id AND f.confirmed_at IS NOT NULL)");
+    }
     if !S::is_everywhere(scope) {
         S::push_belongs(query, tenant, now, scope);
     }
@@ -237,8 +243,14 @@ fn push_filter<S>(
 
 /// Returns the expression for the stored count of exactly these users, if there is one.
 fn stored_count(filter: &UserFilter, is_everywhere: bool) -> Option<&'static str> {
-    let UserFilter { status: _, kind, search, organization, attribute } = filter;
-    if kind.is_some() || search.is_some() || organization.is_some() || attribute.is_some() || !is_everywhere {
+    let UserFilter { status: _, kind, search, organization, attribute, has_factor } = filter;
+    let is_by_status_alone = kind.is_none()
+        && search.is_none()
+        && organization.is_none()
+        && attribute.is_none()
+        && has_factor.is_none()
+        && is_everywhere;
+    if !is_by_status_alone {
         return None;
     }
     Some(match filter.status {

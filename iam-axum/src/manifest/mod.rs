@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::description::{Problems, TENANTS};
-use crate::extract::{Authenticated, JSON, Params, PathId, Query, call, is_of_type, own_tenant, parse};
+use crate::extract::{Authenticated, JSON, Params, PathId, Query, call, is_of_type, own_tenant, parse, truth};
 use crate::long::{ITEM, json, processed};
 use crate::manifest::schema::ManifestDto;
 use crate::preview::{PreviewDto, Target};
@@ -95,9 +95,7 @@ pub(crate) struct ApplyQuery {
 impl ApplyQuery {
     fn prune(&self) -> Result<bool, Problem> {
         let mut params = Params::default();
-        let prune = params.parse_with("prune", self.prune.as_deref(), |text| {
-            text.parse().map_err(|_| "must be true or false".to_owned())
-        });
+        let prune = params.parse_with("prune", self.prune.as_deref(), truth);
         params.finish()?;
         Ok(prune.unwrap_or(false))
     }

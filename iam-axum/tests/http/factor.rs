@@ -8,7 +8,7 @@ use crate::app::TestApp;
 use crate::authenticator::{Authenticator, STEP, codes};
 use crate::mail::kinds;
 use crate::people::{Person, profile, says, with};
-use crate::request::members;
+use crate::request::{each_sorted, members};
 
 in_memory![
     an_app_is_set_up_and_confirmed_by_its_first_code,
@@ -35,6 +35,7 @@ in_memory![
     removing_the_factors_of_another_user_needs_what_that_user_may_do,
     an_administrator_does_not_remove_its_own_factors_in_this_way,
     removing_the_factors_of_a_user_without_any_changes_nothing,
+    people_are_found_by_whether_they_have_a_factor,
     no_row_contains_a_secret,
 ];
 
@@ -343,6 +344,31 @@ async fn removing_the_factors_of_a_user_without_any_changes_nothing(app: TestApp
     let reset = app.delete(&format!("/users/{}/factors", grace.user)).by(&ada);
     app.unrecorded(&ada, reset.send()).await.no_content();
     assert!(app.knows(&grace).await);
+}
+
+async fn people_are_found_by_whether_they_have_a_factor(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    app.enrol(&grace).await;
+    app.set_up(&ada).await;
+    app.post("/users").by(&ada).json(&json!({ "kind": "SERVICE", "name": "Robot" })).send().await.created();
+    let list =
+        async |by: &Person, has_factor: &str| app.get("/users").by(by).query("hasFactor", has_factor).send().await;
+    for (has_factor, expected) in [("true", "grace@example.com"), ("false", "ada@example.com")] {
+        let found = list(&ada, has_factor).await.ok();
+        assert_eq!(each_sorted(&found, "email"), [expected], "{has_factor}");
+        assert_eq!(found["pagination"]["total"], 1);
+    }
+    assert_eq!(list(&ada, "maybe").await.invalid_fields(), ["hasFactor"]);
+    // Who may only read users is not told whose account is protected by its password alone.
+    let reader = app.colleague_who_may(&ada, "reader@example.com", &["users:read"]).await;
+    app.get("/users").by(&reader).send().await.ok();
+    let north = app.organization(&ada, "north").await;
+    app.permit_in(&reader, north, &["users:update"]).await;
+    let reader = app.login(&reader).await;
+    for has_factor in ["true", "false"] {
+        list(&reader, has_factor).await.lacks("users:update");
+    }
 }
 
 async fn no_row_contains_a_secret(app: TestApp) {

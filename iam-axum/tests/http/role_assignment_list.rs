@@ -13,6 +13,7 @@ on_every_store![
     every_filter_finds_the_matching_items,
     filters_are_combined_and_counted,
     expired_assignments_are_listed_only_on_demand,
+    assignments_that_end_before_a_moment_are_found,
     the_default_order_is_newest_first_then_by_id,
     pages_follow_each_other_without_gap,
     a_400_names_the_parameter_with_an_invalid_value,
@@ -119,6 +120,23 @@ async fn expired_assignments_are_listed_only_on_demand(app: TestApp) {
     assert_eq!(body["pagination"]["total"], 2);
 }
 
+async fn assignments_that_end_before_a_moment_are_found(app: TestApp) {
+    let (ada, _) = registered(&app).await;
+    let (now, second) = (app.iam.now(), TimeDelta::seconds(1));
+    let soon = app.assign(&ada, &ada.user, "MEMBER", None, Some(now + second * 5)).await;
+    let later = app.assign(&ada, &ada.user, "AUDITOR", None, Some(now + second * 9)).await;
+    let before = async |seconds: i32, more: &[(&str, &str)]| {
+        let moment = shown(now + second * seconds);
+        ids(&app, &ada, &[[("endsBefore", &*moment)].as_slice(), more].concat()).await
+    };
+    assert_eq!(before(5, &[]).await, Vec::<String>::new());
+    assert_eq!(before(6, &[]).await, sorted([&soon]));
+    assert_eq!(before(10, &[]).await, sorted([&soon, &later]));
+    app.pass(second * 5);
+    assert_eq!(before(10, &[]).await, sorted([&later]));
+    assert_eq!(before(10, &[("includeExpired", "true")]).await, sorted([&soon, &later]));
+}
+
 async fn the_default_order_is_newest_first_then_by_id(app: TestApp) {
     let (ada, first) = registered(&app).await;
     let bob = app.add_user(&ada, "bob@example.com").await;
@@ -162,6 +180,7 @@ async fn a_400_names_the_parameter_with_an_invalid_value(app: TestApp) {
         ("organizationId", "null"),
         ("includeExpired", "yes"),
         ("includeExpired", ""),
+        ("endsBefore", "soon"),
     ];
     for (name, value) in cases {
         assert_eq!(listing(&app, &ada, &[(name, value)]).send().await.invalid_fields(), [name], "{value}");

@@ -165,10 +165,6 @@ impl RequestsPage {
         })
     }
 
-    fn is_of_all(&self) -> bool {
-        self.tab == Tab::All
-    }
-
     fn is_wanted(&self, role: &Role) -> bool {
         self.params.role == role.id.to_string()
     }

@@ -158,7 +158,8 @@ pub(super) async fn create(
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
             let known = Names::default().with_organization(listed.organization.as_ref());
-            let about = About { title: Some(text::t("what-you-gain")), facts: facts(&form), known };
+            let title = Some(text::t("what-you-gain"));
+            let about = About { title, facts: facts(&form), known, ..About::default() };
             confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {

@@ -2,6 +2,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use chrono::TimeDelta;
 use iam_axum::Problem;
 use iam_core::assignment::{AssignmentFilter, ListedAssignment};
 use iam_core::page::{Page, PageRequest};
@@ -35,14 +36,28 @@ pub(super) struct Params {
     role: String,
     organization: String,
     at: String,
+    /// Within how many days the assignments end; see [`ENDS`].
+    ends: String,
     page: Option<u64>,
     /// See [`paging::request_of`].
     lines: String,
 }
 
+/// The choices of the filter by end, in days. The overview leads to one of them.
+const ENDS: [i64; 3] = [7, 30, 90];
+
 impl Params {
     fn is_filtered(&self) -> bool {
-        [&self.user, &self.role, &self.organization, &self.at].iter().any(|text| !text.is_empty())
+        [&self.user, &self.role, &self.organization, &self.at, &self.ends].iter().any(|text| !text.is_empty())
+    }
+
+    /// Returns within how many days the assignments end. `None` for all assignments.
+    fn days(&self) -> Result<Option<i64>, Error> {
+        if self.ends.is_empty() {
+            return Ok(None);
+        }
+        let days = ENDS.into_iter().find(|days| days.to_string() == self.ends);
+        days.map(Some).ok_or_else(|| Error::field("ends", text::t("one-of-the-list")))
     }
 
     fn query(&self, page: u64, lines: &str) -> String {
@@ -51,6 +66,7 @@ impl Params {
             ("role", &self.role),
             ("organization", &self.organization),
             ("at", &self.at),
+            ("ends", &self.ends),
             ("page", &page.to_string()),
             ("lines", lines),
         ])
@@ -68,6 +84,12 @@ impl Params {
             Filter::of("role", text::t("role"), &self.role, role),
             Filter::of("organization", text::t("organization"), &self.organization, place),
             Filter::of("at", text::t("held-at"), &self.at, at),
+            Filter::of(
+                "ends",
+                text::t("ends-when"),
+                &self.ends,
+                self.days()?.map(text::within_days).unwrap_or_default(),
+            ),
         ];
         Ok(Chips::of(&format!("{}/assignments", console.base()), &filters, &[]))
     }
@@ -156,8 +178,12 @@ async fn find(
         text => Some(text.parse().map_err(|_| Error::field("role", text::t("one-of-the-list")))?),
     };
     let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
-    let filter = AssignmentFilter { user, role, organization, include_expired: false };
-    match typed("at", &params.at)? {
+    let at = typed("at", &params.at)?;
+    // An end at the last moment of these days is among them, as in the overview.
+    let end = |days| at.unwrap_or_else(|| iam.now()) + TimeDelta::days(days) + TimeDelta::milliseconds(1);
+    let ends_before = params.days()?.map(end);
+    let filter = AssignmentFilter { user, role, organization, ends_before, include_expired: false };
+    match at {
         None => iam.assignments().list(caller, &filter, request).await,
         Some(at) => iam.assignments().list_at(caller, &filter, at, request).await,
     }
@@ -226,5 +252,10 @@ impl AssignmentsPage {
 
     fn is_wanted(&self, role: &Role) -> bool {
         self.params.role == role.id.to_string()
+    }
+
+    /// The choices of the filter by end: the value, the text, and whether it is in force.
+    fn ends(&self) -> [(String, String, bool); 3] {
+        ENDS.map(|days| (days.to_string(), text::within_days(days), days.to_string() == self.params.ends))
     }
 }

@@ -9,7 +9,7 @@ use iam_core::role::{Role, RoleScope};
 use iam_core::{Caller, Error, FieldError, Iam};
 use serde::Deserialize;
 
-use crate::confirm::{self, Attempt, Outcome, Pending, at_fields, text_above};
+use crate::confirm::{self, About, Attempt, Outcome, Pending, at_fields, text_above};
 use crate::form::Form;
 use crate::names::Names;
 use crate::picker;
@@ -18,6 +18,7 @@ use crate::query::Query;
 use crate::roles;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::suspended;
 use crate::text;
 use crate::time::typed;
 use crate::view::{Field, Frame, page};
@@ -140,7 +141,8 @@ pub(super) async fn create(
                 back: format!("{}/users/{}", console.base(), new.user),
                 has_form: true,
             };
-            confirm::ask(&console, &signed_in, form, pending, preview).await
+            let about = About { warning: suspended::warning(iam, caller, new.organization).await?, ..About::default() };
+            confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {
             let shown = page_of(&console, &signed_in, &values, &at_fields(&error)).await?;

@@ -20,6 +20,7 @@ use crate::problem::{collected, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::suspended;
 use crate::text;
 use crate::time::{Time, typeable, typed};
 use crate::view::{Field, Frame, page};
@@ -40,6 +41,8 @@ struct EligibilityPage {
     /// The name of the role whose holders may ask.
     held_role: Option<String>,
     has_ended: bool,
+    /// Why the role would give nothing for now; empty if it would give something.
+    suspended: &'static str,
     created_by: Option<String>,
     /// The name of the role whose holders decide, as stored.
     approver_role: Option<String>,
@@ -78,6 +81,7 @@ impl EligibilityPage {
         let is_tenant_wide = eligibility.organization_id.is_none();
         match (&self.held_role, self.reach.asking()) {
             _ if self.has_ended => text::t("eligibility-has-ended").to_owned(),
+            _ if !self.suspended.is_empty() => self.suspended.to_owned(),
             (Some(role), Some(0)) => text::no_holder_can_ask(role, self.place(), is_tenant_wide),
             (None, Some(0)) => text::t("user-cannot-ask").to_owned(),
             _ if self.reach.lacks_deciders(eligibility.approvals) => text::t("too-few-decide").to_owned(),
@@ -146,6 +150,7 @@ async fn page_of(
         frame,
         held_role,
         has_ended: !eligibility.is_live(iam.now()),
+        suspended: suspended::warning(iam, caller, eligibility.organization_id).await?,
         notice: "",
         error: String::new(),
         version: value("version", &eligibility.version.to_string()),

@@ -12,6 +12,7 @@ use crate::problem::{if_allowed, refused_in_place};
 use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::suspended;
 use crate::text;
 use crate::time::Time;
 use crate::view::{Frame, page};
@@ -31,6 +32,8 @@ struct Offered {
     role: String,
     organization: Option<String>,
     until: Option<Timestamp>,
+    /// Why the role would give nothing for now; empty if it would give something.
+    warning: &'static str,
 }
 
 #[derive(Default, Deserialize)]
@@ -60,7 +63,9 @@ async fn page_of(console: &Console, signed_in: &SignedIn, id: InvitationId) -> R
             None => None,
         };
         let name = role_name(console, signed_in, role.role_id).await?;
-        roles.push(Offered { role: name, organization, until: role.expires_at });
+        let place = role.organization_id.filter(|_| invitation.status == InvitationStatus::Pending);
+        let warning = suspended::warning(&console.iam, &signed_in.caller, place).await?;
+        roles.push(Offered { role: name, organization, until: role.expires_at, warning });
     }
     let frame = signed_in.frame(console).await?;
     Ok(InvitationPage { frame, notice: "", error: String::new(), invitation, roles })

@@ -48,7 +48,7 @@ pub(super) struct Params {
 
 impl Params {
     fn is_filtered(&self) -> bool {
-        let is_by_attribute = !self.attribute.is_empty() || !self.value.is_empty();
+        let is_by_attribute = !self.attribute.is_empty() && !self.value.is_empty();
         !self.search.trim().is_empty() || !self.status.is_empty() || is_by_attribute
     }
 
@@ -268,7 +268,7 @@ async fn search(
 ) -> Result<(Found, String), Error> {
     let organizations = console.iam.organizations();
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
-    let attribute = match sought(&params.attribute, &params.value)? {
+    let attribute = match sought(&params.attribute, &params.value) {
         Some(text) => Some(organizations.attribute_filter(caller, &text).await?),
         None => None,
     };

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use askama::Template;
@@ -6,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
-use iam_core::{Caller, Error, FieldError, Forbidden, Iam};
+use iam_core::{Caller, Error, FieldError, Forbidden, Iam, OrganizationId};
 
 use crate::confirm::{self, Outcome, at_fields, text_above};
 use crate::cookie::SessionCookie;
@@ -23,6 +24,7 @@ use crate::runs::execute::execute;
 use crate::runs::plan::{lines, try_out};
 use crate::session::SignedIn;
 use crate::state::Console;
+use crate::suspended;
 use crate::text;
 use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page};
@@ -30,6 +32,8 @@ use crate::view::{Field, Frame, page};
 const SELECTED: &str = "selected";
 /// What a preview has left out, for a person who goes back from it.
 const LEFT_OUT: &str = "leftOut";
+/// In how many places a preview looks whether roles count there.
+const PLACES: usize = 30;
 /// The fields of the details, which are sent again with a preview.
 const DETAILS: [&str; 3] = ["role", "organization", "until"];
 
@@ -55,6 +59,8 @@ struct PreviewPage {
     error: &'static str,
     /// The id of the run that the confirmation begins.
     run: String,
+    /// Why a new role would have no effect for now; empty if each has one.
+    warning: &'static str,
     lines: Vec<Line>,
     /// `None` for an action that changes no rights, and if there is nothing to do.
     effects: Option<Effects>,
@@ -172,11 +178,26 @@ pub(super) async fn submit(
         action,
         error,
         run: new_id(owner, action, &taken, now),
+        warning: warning(&console.iam, caller, &taken).await?,
         lines,
         effects,
         details,
     };
     page(if error.is_empty() { StatusCode::OK } else { StatusCode::CONFLICT }, &shown)
+}
+
+/// Returns the warning about the first place of new roles in which roles give nothing for now. They have one place, but
+/// for those that are given again.
+async fn warning(iam: &Iam, caller: &Caller, steps: &[Step]) -> Result<&'static str, Error> {
+    let place = |step: &Step| if let Step::Assign(new) = step { new.organization } else { None };
+    let places: BTreeSet<OrganizationId> = steps.iter().filter_map(place).collect();
+    for place in places.into_iter().take(PLACES) {
+        let warning = suspended::warning(iam, caller, Some(place)).await?;
+        if !warning.is_empty() {
+            return Ok(warning);
+        }
+    }
+    Ok("")
 }
 
 fn to_run(console: &Console, id: &str) -> Response {

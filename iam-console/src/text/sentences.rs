@@ -248,6 +248,11 @@ pub(crate) fn definition(number: usize) -> String {
     t_with("definition", [("number", number.into())])
 }
 
+/// Why a text is no list of definitions, as the end of a sentence, and where in the text.
+pub(crate) fn must_be_definitions(line: usize, column: usize) -> String {
+    t_with("must-be-definitions", [("line", line.into()), ("column", column.into())])
+}
+
 /// The name of a rule for attributes that have no definition.
 pub(crate) fn unregistered_attributes(unregistered: &UnregisteredAttributes) -> &'static str {
     match unregistered {
@@ -521,6 +526,16 @@ pub(crate) fn items_undecided(count: u64) -> String {
 /// How many people have no second factor, where the tenant requires one.
 pub(crate) fn have_no_factor(count: u64, people: u64) -> String {
     t_with("have-no-factor", [("count", count.into()), ("people", people.into())])
+}
+
+/// How many of the people must set up a second factor if it is required.
+pub(crate) fn must_set_up_factor(count: u64, people: u64) -> String {
+    t_with("must-set-up-factor", [("count", count.into()), ("people", people.into())])
+}
+
+/// The filter of role assignments that end within some days.
+pub(crate) fn within_days(days: i64) -> String {
+    t_with("within-days", [("days", days.into())])
 }
 
 /// How many API keys end soon: of all users, or of the person alone. Only this many are counted.

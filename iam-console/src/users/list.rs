@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use iam_axum::Problem;
+use iam_core::Error;
 use iam_core::page::Page;
 use iam_core::permission::{ROLE_ASSIGNMENTS_CREATE, SESSIONS_DELETE, USERS_UPDATE};
 use iam_core::user::{User, UserFilter, UserKind, UserSort, UserSortKey, UserStatus};
@@ -30,6 +31,7 @@ pub(super) struct Params {
     /// The key of a searchable attribute, and its value.
     attribute: String,
     value: String,
+    has_factor: String,
     sort_by: String,
     sort_order: String,
     page: Option<u64>,
@@ -65,8 +67,7 @@ struct UserList {
 
 impl UserList {
     fn is_filtered(&self) -> bool {
-        let Params { search, status, kind, value, .. } = &self.params;
-        [search, status, kind, value].iter().any(|text| !text.is_empty())
+        !self.chips.shown.is_empty()
     }
 
     /// Returns the address of another page of the same list.
@@ -76,13 +77,14 @@ impl UserList {
 
     fn address_of(&self, page: u64, lines: &str) -> String {
         let page = page.to_string();
-        let Params { search, status, kind, attribute, value, sort_by, sort_order, .. } = &self.params;
+        let Params { search, status, kind, attribute, value, has_factor, sort_by, sort_order, .. } = &self.params;
         let query = query(&[
             ("search", &**search),
             ("status", status),
             ("kind", kind),
             ("attribute", attribute),
             ("value", value),
+            ("hasFactor", has_factor),
             ("sortBy", sort_by),
             ("sortOrder", sort_order),
             ("page", &page),
@@ -105,6 +107,14 @@ fn kind_text(kind: &UserKind) -> &'static str {
     }
 }
 
+impl UsersPage {
+    /// The choices of the filter by second factors: the value, the text, and whether it is in force.
+    fn factor_choices(&self) -> [(&'static str, &'static str, bool); 3] {
+        let choices = [("", text::t("factor-any")), ("true", text::t("factor-yes")), ("false", text::t("factor-no"))];
+        choices.map(|(value, text)| (value, text, value == self.params.has_factor))
+    }
+}
+
 pub(super) async fn show(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -113,7 +123,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let (users, caller) = (console.iam.users(), &signed_in.caller);
     let search = Some(params.search.trim().to_owned()).filter(|search| !search.is_empty());
-    let attribute = match sought(&params.attribute, &params.value)? {
+    let attribute = match sought(&params.attribute, &params.value) {
         Some(text) => Some(users.attribute_filter(caller, &text).await?),
         None => None,
     };
@@ -121,8 +131,14 @@ pub(super) async fn show(
         by: filter("sortBy", &params.sort_by)?.unwrap_or_default(),
         order: order(&params.sort_order)?.unwrap_or_default(),
     };
+    let (has_factor, shown_factor) = match &*params.has_factor {
+        "" => (None, ""),
+        "true" => (Some(true), text::t("factor-yes")),
+        "false" => (Some(false), text::t("factor-no")),
+        _ => return Err(Error::field("hasFactor", text::t("one-of-the-list")).into()),
+    };
     let (status, kind) = (filter("status", &params.status)?, filter("kind", &params.kind)?);
-    let filter = UserFilter { search, status, kind, attribute, ..UserFilter::default() };
+    let filter = UserFilter { search, status, kind, attribute, has_factor, ..UserFilter::default() };
     let request = paging::request_of(params.page, &params.lines)?;
     let found = users.list(caller, &filter, sort, request).await?;
     let address = format!("{}/users", console.base());
@@ -133,6 +149,7 @@ pub(super) async fn show(
         ("kind", &*params.kind),
         ("attribute", &*params.attribute),
         ("value", &*params.value),
+        ("hasFactor", &*params.has_factor),
         ("lines", &*params.lines),
     ];
     let columns = [
@@ -146,6 +163,7 @@ pub(super) async fn show(
         Filter::of("status", text::t("status"), &params.status, filter.status.as_ref().map_or("", super::text_of)),
         Filter::of("kind", text::t("kind"), &params.kind, filter.kind.as_ref().map_or("", kind_text)),
         Filter::attribute(&params.attribute, &params.value),
+        Filter::of("hasFactor", text::t("factor"), &params.has_factor, shown_factor),
     ];
     let kept = [("sortBy", &*params.sort_by), ("sortOrder", &*params.sort_order), ("lines", &*params.lines)];
     let list = UserList {

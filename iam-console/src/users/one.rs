@@ -60,6 +60,9 @@ pub(super) struct UserPage {
     /// The organizations to which the person's right to change users is limited, if this user is not within them.
     only_in: String,
     may_end_sessions: bool,
+    /// Whether the user has a second factor. `None` for the person itself, for a service account, and if the caller may
+    /// not know it.
+    has_factor: Option<bool>,
     /// What the person can do with the account.
     actions: Vec<Offered>,
 }
@@ -145,6 +148,10 @@ pub(super) async fn page_of(
         [permission::USERS_UPDATE, permission::USERS_DELETE, permission::USERS_CREATE, permission::SESSIONS_DELETE];
     // A permission that is held in organizations is for the users whose home is there.
     let [may_update, may_delete, may_create, may_end] = held(iam, caller, user.home_organization_id, needed).await?;
+    let has_factor = match may_update && !is_self && !is_deleted && user.service_name().is_none() {
+        true => if_allowed(iam.factors().has_any(caller, id).await)?,
+        false => None,
+    };
     let keys = Keys::of(console, signed_in, &frame, id).await?;
     let grants = if_allowed(iam.assignments().of_user(caller, id).await)?;
     let time_line = time_line::read(iam, caller, &user, grants.as_deref().unwrap_or_default()).await?;
@@ -161,7 +168,7 @@ pub(super) async fn page_of(
     let offers = [
         (sends_reset, "password-reset", text::t("send-reset"), false),
         (may_end_sessions && is_signed_in, "sign-out", text::t("end-all-sessions"), true),
-        (changes_other && is_person, "reset-factors", text::t("reset-factors"), true),
+        (changes_other && is_person && has_factor != Some(false), "reset-factors", text::t("reset-factors"), true),
         (changes_other && is_active, "suspend", text::t("suspend"), true),
         (changes_other && is_suspended, "reactivate", text::t("reactivate"), false),
         (may_create && is_deleted, "restore", text::t("restore"), false),
@@ -186,6 +193,7 @@ pub(super) async fn page_of(
         only_in: if may_update { String::new() } else { places_of(&frame, &permission::USERS_UPDATE) },
         may_end_sessions,
         actions: actions.collect(),
+        has_factor,
         frame,
         version: form.map_or_else(|| user.version.to_string(), |form| form.get("version").to_owned()),
         user,

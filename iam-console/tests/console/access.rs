@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use chrono::TimeDelta;
 use iam_core::assignment::{Assignment, NewAssignment};
-use iam_core::organization::{NewOrganization, Organization};
+use iam_core::eligibility::NewEligibility;
+use iam_core::organization::{NewOrganization, Organization, OrganizationPatch, OrganizationStatus};
 use iam_core::permission::NewPermission;
 use iam_core::role::NewRole;
 use iam_core::user::{NewServiceAccount, User};
@@ -87,6 +88,43 @@ async fn a_role_is_assigned_to_a_user_that_is_named_by_its_email() {
     assert_eq!(held[0].expires_at.unwrap().to_rfc3339(), "2026-03-01T12:30:00+00:00");
     let page = app.get(answer.location(), cookie).await.body;
     assert!(page.contains("The role is assigned") && page.contains("North") && page.contains("2026-03-01"), "{page}");
+}
+
+#[tokio::test]
+async fn a_role_in_a_suspended_organization_gives_nothing_and_the_page_says_so() {
+    let signed = signed().await;
+    let Signed { app, ada, cookie, north, .. } = &signed;
+    let role = signed.role("MEMBER").await;
+    let preview = async |organization: &str| {
+        let fields = [("user", "grace@example.com"), ("role", &*role), ("organization", organization), ("until", "")];
+        app.post_signed("/console/assignments/new", cookie, &fields).await.body
+    };
+    let offered =
+        async |text: &str| app.get(&format!("/console/pick/organizations?organization={text}"), cookie).await.body;
+    assert!(!preview("north").await.contains("suspended"));
+    assert!(!offered("north").await.contains("suspended"));
+    let patch = OrganizationPatch { status: Some(OrganizationStatus::Suspended), ..OrganizationPatch::default() };
+    app.iam.organizations().update(ada, north.id, patch).await.unwrap();
+    let here = "This organization is suspended: roles in it give nothing until it is active again.";
+    let above = "An organization above this one is suspended: roles here give nothing";
+    assert!(offered("north").await.contains(r#"<option value="north">North · suspended</option>"#));
+    for (organization, warning) in [("north", here), ("harbour", above)] {
+        let page = preview(organization).await;
+        assert!(page.contains(warning), "{page}");
+    }
+    assert!(!preview("").await.contains("suspended"));
+    let eligibility = NewEligibility {
+        organization: Some(north.id),
+        ..NewEligibility::of_user(role.parse().unwrap(), signed.grace.id)
+    };
+    let eligibility = app.iam.eligibilities().create(ada, eligibility).await.unwrap().id;
+    let page = app.get(&format!("/console/eligibilities/{eligibility}"), cookie).await.body;
+    assert!(page.contains(here), "{page}");
+    let grace = signed.grace.id.to_string();
+    let many =
+        [("action", "assign"), ("selected", &*grace), ("role", "MEMBER"), ("organization", "north"), ("until", "")];
+    let page = app.post_signed("/console/runs", cookie, &many).await.body;
+    assert!(page.contains("<h1>Make 1 assignment</h1>") && page.contains(here), "{page}");
 }
 
 #[tokio::test]

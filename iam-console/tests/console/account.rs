@@ -406,6 +406,8 @@ async fn an_administrator_removes_the_factors_of_a_user() {
     assert_eq!(answer.location(), format!("{path}?done=factors-reset"));
     let alone = app.sign_in("grace@example.com").await;
     assert_eq!(app.get(ACCOUNT, &alone).await.status, StatusCode::OK, "the password is enough");
+    let without = app.get(&path, &cookie).await.body;
+    assert!(without.contains("No second factor is set up") && !without.contains("reset-factors"), "{without}");
     // A user of another tenant does not exist.
     let eve = app.register("eve@example.org").await;
     let foreign = format!("/console/users/{}/reset-factors", eve.user().unwrap());

@@ -34,7 +34,9 @@ async fn each_filter_of_a_list_is_shown_and_can_be_removed() {
     let cases = [
         ("users?search=ada&status=ACTIVE".to_owned(), vec!["Search: ada", "Status: Active"]),
         ("users?kind=HUMAN".to_owned(), vec!["Type: People"]),
+        ("users?hasFactor=false".to_owned(), vec!["Second factor: None"]),
         ("roles?search=member".to_owned(), vec!["Search: member"]),
+        ("assignments?ends=30".to_owned(), vec!["Ends: within 30 days"]),
         ("organizations?search=north&status=ACTIVE".to_owned(), vec!["Search: north", "Status: Active"]),
         ("invitations?status=PENDING".to_owned(), vec!["Status: Pending"]),
         (

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_core::assignment::NewAssignment;
 use iam_core::invitation::{Invitation, InvitationFilter, InvitationStatus, NewInvitation};
-use iam_core::organization::NewOrganization;
+use iam_core::organization::{NewOrganization, OrganizationPatch, OrganizationStatus};
 use iam_core::page::PageRequest;
 
 use crate::app::{App, EMAIL, person, request};
@@ -70,6 +70,11 @@ async fn a_person_is_invited_with_roles_in_an_organization_until_a_day() {
     assert_eq!(invitation.roles[1].organization_id, Some(acme.id));
     let list = app.get("/console/invitations", &cookie).await.body;
     assert!(list.contains("grace@example.com") && list.contains("Grace"), "{list}");
+    assert!(!shown.contains("suspended"), "{shown}");
+    let patch = OrganizationPatch { status: Some(OrganizationStatus::Suspended), ..OrganizationPatch::default() };
+    app.iam.organizations().update(&ada, acme.id, patch).await.unwrap();
+    let shown = app.get(answer.location(), &cookie).await.body;
+    assert_eq!(shown.matches("This organization is suspended").count(), 1, "{shown}");
 }
 
 #[tokio::test]

@@ -134,6 +134,12 @@ async fn the_overview_shows_what_ends_soon() {
     let body = app.get("/console", &cookie).await.body;
     assert!(body.contains("1 role assignment ends within 7 days, 2 within 30 days"), "{body}");
     assert!(body.contains(">in 7 days</time>") && body.contains(">in 8 days</time>"), "{body}");
+    for (days, found) in [(7, "1 assignment<"), (30, "2 assignments<")] {
+        let list = app.get(&format!("/console/assignments?ends={days}"), &cookie).await.body;
+        assert!(list.contains(found), "{days}: {list}");
+    }
+    assert!(body.contains(r#"href="/console/assignments?ends=30""#), "{body}");
+    assert_eq!(app.get("/console/assignments?ends=31", &cookie).await.status, StatusCode::BAD_REQUEST);
     assert!(body.find("MEMBER · the whole tenant").unwrap() < body.find("AUDITOR · the whole tenant").unwrap());
     assert!(body.contains("2 API keys end within 30 days") && !body.contains("Later"), "{body}");
     let own = format!("<a href=\"/console/account\">Soon &#38; sure</a> · {EMAIL}</span>");
@@ -162,9 +168,21 @@ async fn the_overview_counts_people_without_a_factor_where_one_is_required() {
     let patch = TenantPatch { second_factor, second_factor_grace_days, ..TenantPatch::default() };
     app.iam.tenants().update(&Caller::system(ada.tenant(), "test"), ada.tenant(), patch).await.unwrap();
     let body = app.get("/console", &cookie).await.body;
-    assert!(body.contains("2 of 2 active people have no second factor"), "{body}");
+    let list = "/console/users?status=ACTIVE&#38;hasFactor=false";
+    let link = format!(r#"<a href="{list}">2 of 2 active people have no second factor</a>"#);
+    assert!(body.contains(&link), "{body}");
+    let found = app.get(&list.replace("&#38;", "&"), &cookie).await.body;
+    assert!(found.contains("2 users"), "{found}");
+    assert!(app.get("/console/users?hasFactor=true", &cookie).await.body.contains("No user matches"));
     let grace = app.sign_in("grace@example.com").await;
     assert!(!app.get("/console", &grace).await.body.contains("hand-factors"));
+    // Who may only read users sees how many they are, and not who.
+    app.person_with(&ada, "reader@example.com", &["users:read"]).await;
+    let reader = app.sign_in("reader@example.com").await;
+    let body = app.get("/console", &reader).await.body;
+    assert!(body.contains("3 of 3 active people have no second factor") && !body.contains("hasFactor"), "{body}");
+    assert!(!app.get("/console/users", &reader).await.body.contains("hasFactor"));
+    assert_eq!(app.get("/console/users?hasFactor=false", &reader).await.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]

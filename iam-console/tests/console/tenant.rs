@@ -152,6 +152,43 @@ async fn a_mistake_is_shown_at_its_field_and_loses_nothing_that_was_typed() {
 }
 
 #[tokio::test]
+async fn a_mistake_in_a_definition_says_which_definition_and_which_member() {
+    let signed = signed().await;
+    let version = signed.page().await.hidden("version");
+    let typed = r#"[
+        {"key": "a", "type": "STRING"},
+        {"type": "TEXT", "searchable": 1, "colour": true},
+        {"key": 7, "type": "NUMBER"},
+        "b"
+    ]"#;
+    let refused = signed.save(&version, &[("userAttributes", typed)]).await.body;
+    for wrong in [
+        "Definition 2: key must be given.",
+        "Definition 2: type must be one of STRING, NUMBER, BOOLEAN, STRINGS, OBJECT.",
+        "Definition 2: searchable must be true or false.",
+        "Definition 2: colour is not a member that a definition has.",
+        "Definition 3: key must be a text in quotation marks.",
+        "Definition 4: It must be an object with members",
+    ] {
+        assert!(refused.contains(wrong), "{wrong}: {refused}");
+    }
+    assert!(!refused.contains("Definition 1:"), "{refused}");
+    let refused = signed.save(&version, &[("organizationAttributes", "[\n{")]).await.body;
+    assert!(refused.contains("Attributes of organizations must be a list") && refused.contains("line 2"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_settings_say_how_many_must_set_up_a_second_factor() {
+    let signed = signed().await;
+    let page = signed.page().await.body;
+    assert!(page.contains("Now, 1 of 1 active people has none"), "{page}");
+    let new = person("grace@example.com", "Grace");
+    signed.app.iam.users().create(&signed.ada, new).await.unwrap();
+    let page = signed.page().await.body;
+    assert!(page.contains("Now, 2 of 2 active people have none"), "{page}");
+}
+
+#[tokio::test]
 async fn an_old_page_changes_nothing() {
     let signed = signed().await;
     let version = signed.page().await.hidden("version");

@@ -15,6 +15,7 @@ use iam_model::user::User;
 
 use crate::access::require_visible;
 use crate::assignment::Assignments;
+use crate::assignment::service::cut_end;
 use crate::caller::Caller;
 use crate::distinct::distinct;
 use crate::history;
@@ -38,6 +39,7 @@ impl Assignments<'_> {
         page: PageRequest,
     ) -> Result<Page<ListedAssignment>> {
         let (tenant, at) = (caller.tenant(), cut(at));
+        let filter = &cut_end(filter);
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
         if at >= self.0.now() {
             let _turn = self.0.long_read(caller).await?;

@@ -213,9 +213,12 @@ impl Assignments<'_> {
         page: PageRequest,
     ) -> Result<Page<ListedAssignment>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
-        let is_filtered = filter.user.is_some() || filter.role.is_some() || filter.organization.is_some();
+        let is_filtered = filter.user.is_some()
+            || filter.role.is_some()
+            || filter.organization.is_some()
+            || filter.ends_before.is_some();
         let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
-        Ok(self.0.store.assignments(caller.tenant(), filter, &visible_scope, page, self.0.now()).await?)
+        Ok(self.0.store.assignments(caller.tenant(), &cut_end(filter), &visible_scope, page, self.0.now()).await?)
     }
 
     /// The assignments that expire within this time, earliest expiry first: at most `limit` (1–100). Needs
@@ -420,6 +423,11 @@ async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Nam
         return Err(naming.in_item(number, Conflict::RoleHeld.into()));
     }
     revoke(work, replaced, RevokeReason::Ended).await
+}
+
+/// Returns a filter whose moment is as exact as the moments that stores keep, so that all stores compare it alike.
+pub(super) fn cut_end(filter: &AssignmentFilter) -> AssignmentFilter {
+    AssignmentFilter { ends_before: filter.ends_before.map(cut), ..filter.clone() }
 }
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Grant> {

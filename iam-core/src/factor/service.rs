@@ -1,4 +1,4 @@
-use iam_model::access::VisibleScope;
+use iam_model::access::{Coverage, VisibleScope};
 use iam_model::audit::ResourceType;
 #[cfg(feature = "passkeys")]
 use iam_model::challenge::{Challenge, ChallengePurpose};
@@ -18,7 +18,7 @@ use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserFilter, UserKind, UserSort, UserStatus};
 use iam_model::validate::{Fields, Name};
 
-use crate::access::Subject;
+use crate::access::{Subject, require_for_user};
 use crate::caller::Caller;
 use crate::eligibility::with_sleeping;
 use crate::engine::{Engine, UnitOfWork};
@@ -164,6 +164,20 @@ impl Factors<'_> {
         let people = people.await?.total;
         let with_factor = self.0.store.people_with_factor(caller.tenant(), MAX_COUNTED).await?;
         Ok(PeopleWithFactor { people, with_factor, truncated: with_factor >= u64::from(MAX_COUNTED) })
+    }
+
+    /// Whether a user has a confirmed factor. It tells neither which nor how many. Needs `users:update`; a permission that
+    /// is held in organizations is for users who have their home there or below, and hold no role elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`].
+    pub async fn has_any(&self, caller: &Caller, user: UserId) -> Result<bool> {
+        self.0.rights(caller).require_anywhere(&permission::USERS_UPDATE)?;
+        let user = self.0.store.user(caller.tenant(), user).await?.ok_or(Error::NotFound(ResourceType::USER))?;
+        require_for_user(self.0, caller, &user, &permission::USERS_UPDATE, Coverage::Whole).await?;
+        let factors = self.0.store.factors(caller.tenant(), user.id).await?;
+        Ok(factors.iter().any(Factor::is_confirmed))
     }
 
     /// Sets up an authenticator app for the caller. It replaces one that was not confirmed, and proves nothing until it

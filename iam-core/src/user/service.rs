@@ -304,7 +304,7 @@ impl Users<'_> {
 
     /// Returns a page of the users that pass a filter. Needs `users:read`. If the permission is held in
     /// organizations, the list is limited to their members: the users who have their home or hold a role in them or
-    /// below.
+    /// below. A filter by second factors also needs `users:update` tenant-wide.
     ///
     /// # Errors
     ///
@@ -318,6 +318,10 @@ impl Users<'_> {
     ) -> Result<Page<User>> {
         let visible_scope = self.0.rights(caller).visible_scope(&permission::USERS_READ)?;
         SearchWord::check(filter.search.as_deref())?;
+        if filter.has_factor.is_some() {
+            // An account without a factor is easier to attack. Only callers that can remove factors learn which it is.
+            self.0.rights(caller).require(&permission::USERS_UPDATE)?;
+        }
         if let (Some(organization), VisibleScope::Organizations(covered)) = (filter.organization, &visible_scope) {
             // Otherwise the list would reveal which visible members are also members of an organization that is
             // outside the caller's visible scope.
@@ -326,7 +330,10 @@ impl Users<'_> {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }
-        let is_filtered = filter.search.is_some() || filter.organization.is_some() || filter.attribute.is_some();
+        let is_filtered = filter.search.is_some()
+            || filter.organization.is_some()
+            || filter.attribute.is_some()
+            || filter.has_factor.is_some();
         let _turn = self.0.long_list(caller, is_filtered, &visible_scope, page).await?;
         Ok(self.0.store.users(caller.tenant(), filter, &visible_scope, sort, page, self.0.now()).await?)
     }

@@ -1044,6 +1044,7 @@ def list_role_assignments(
     user_id: Id | None = None,
     role_id: Id | None = None,
     organization_id: Id | None = None,
+    ends_before: datetime | None = None,
     include_expired: bool | None = None,
     as_of: datetime | None = None,
 ) -> Operation[models.Page[models.ListedRoleAssignment]]:
@@ -1054,7 +1055,7 @@ def list_role_assignments(
         models.Page[models.ListedRoleAssignment],
         query=query({
             "page": page, "limit": limit, "userId": user_id, "roleId": role_id, "organizationId": organization_id,
-            "includeExpired": include_expired, "asOf": as_of,
+            "endsBefore": ends_before, "includeExpired": include_expired, "asOf": as_of,
         }),
     )
 
@@ -1234,6 +1235,7 @@ def list_users(
     search: str | None = None,
     organization_id: Id | None = None,
     attribute: str | None = None,
+    has_factor: bool | None = None,
     sort_by: str | None = None,
     sort_order: str | None = None,
 ) -> Operation[models.Page[models.UserListItem]]:
@@ -1244,7 +1246,8 @@ def list_users(
         models.Page[models.UserListItem],
         query=query({
             "page": page, "limit": limit, "status": status, "kind": kind, "search": search, "organizationId":
-            organization_id, "attribute": attribute, "sortBy": sort_by, "sortOrder": sort_order,
+            organization_id, "attribute": attribute, "hasFactor": has_factor, "sortBy": sort_by, "sortOrder":
+            sort_order,
         }),
     )
 

@@ -309,6 +309,9 @@ pub struct ListRoleAssignments {
     /// Assignments in exactly this organization.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<Uuid>,
+    /// Assignments that expire before this moment, and have not expired yet unless `includeExpired` is `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends_before: Option<DateTime<Utc>>,
     /// Whether to include expired assignments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_expired: Option<bool>,
@@ -367,6 +370,10 @@ pub struct ListUsers {
     /// Users with exactly this value of an attribute, as `key:value`. The tenant has made the key searchable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
+    /// People who have a confirmed second factor (`true`), or who have none (`false`). Needs `users:update` in the whole
+    /// tenant, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_factor: Option<bool>,
     /// The field to sort by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_by: Option<UserSort>,
