@@ -147,6 +147,7 @@ correlation = Korrelations-ID
 
 access = Zugriff prüfen
 why-may-user = Warum darf ein Benutzer etwas?
+requests-of-user = Zugriffsanfragen dieses Benutzers
 who-may = Wer darf etwas?
 why-what = Wählen Sie eine Berechtigung und einen Benutzer. Die Antwort nennt die Rollen, die die Berechtigung verleihen.
 who-what = Wählen Sie eine Berechtigung. Die Antwort nennt alle Benutzer, die sie haben, und den Grund.
@@ -232,6 +233,7 @@ approval-saved = Ihre Genehmigung ist gespeichert. Eine weitere Genehmigung ist 
 denial-saved = Die Anfrage ist abgelehnt.
 request-is-cancelled = Die Anfrage ist zurückgezogen.
 access-has-ended = Der Zugriff ist beendet, einschließlich allem, was damit vergeben wurde.
+access-ended-already = Der Zugriff ist bereits beendet.
 request-changed-meanwhile = Die Anfrage oder ihre Rolle wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts gespeichert. Öffnen Sie die Seite erneut, und prüfen Sie, was die Rolle jetzt verleiht.
 cancelled-meanwhile = Diese Anfrage ist zurückgezogen; deshalb wurde nichts gespeichert.
 denied-meanwhile = Diese Anfrage ist bereits abgelehnt; deshalb wurde nichts gespeichert.
@@ -249,6 +251,7 @@ began-at = Begonnen
 was-to-begin = Geplanter Beginn
 ends-at = Ende
 was-to-end = Geplantes Ende
+ends-at-the-latest = Spätestes Ende
 lapses-at = Verfällt
 decisions = Entscheidungen
 no-decisions = Es hat noch keine Person entschieden.
@@ -263,6 +266,7 @@ deny-what = Der Antrag wird geschlossen, und wer ihn gestellt hat, liest Ihre Be
 deny-confirm = Antrag ablehnen
 must-say-why = muss sagen, warum Sie ablehnen
 decision-reason-hint = Die anfragende Person sieht ihn; er steht auch im Prüfprotokoll.
+needed-to-deny = Eine Ablehnung braucht einen. Die anfragende Person sieht ihn; er steht auch im Prüfprotokoll.
 reason-of-end = Grund für das Ende
 cancel-request = Anfrage zurückziehen
 cancel-request-what = Danach kann sie nicht mehr genehmigt werden. Eine neue Anfrage ist möglich.
@@ -271,7 +275,13 @@ end-access = Zugriff beenden
 end-access-what = Die Rolle geht sofort verloren, einschließlich allem, was damit vergeben wurde. Sie kommt nicht zurück.
 end-access-confirm = Ja, jetzt beenden
 about-this-request = was mit dieser Anfrage geschah
-comes-to-nothing = Diese Anfrage kann nicht mehr wirksam werden: Ihr Anfragerecht ist beendet oder erlaubt weniger als beantragt, die Person darf nicht mehr anfragen oder hat die Rolle bereits. Sie wird zurückgezogen, sobald eine Person über sie entscheidet.
+comes-to-nothing = Diese Anfrage kann nicht mehr wirksam werden.
+cancelled-by-decision = Sie wird zurückgezogen, sobald eine Person über sie entscheidet.
+obstacle-eligibility-ended = Das Anfragerecht, mit dem die Person angefragt hat, ist beendet.
+obstacle-other-decisions = Das Anfragerecht verlangt jetzt mehr Genehmigungen oder solche von anderen.
+obstacle-role-not-offered = Diese Rolle kann es dort nicht mehr geben.
+obstacle-not-eligible = Die Person darf diese Rolle dort nicht mehr beantragen.
+obstacle-role-held = Die Person hat diese Rolle dort bereits auf anderem Weg.
 close-request = Schließen
 # Why a request cannot become effective now. A sentence follows.
 cannot-become-effective = Sie kann derzeit nicht wirksam werden:
@@ -632,6 +642,7 @@ change-eligibility-what = Wartende Anfragen, die dann über das Erlaubte hinausg
 remove-eligibility-what = Kein Benutzer kann es mehr nutzen. Wartende Anfragen werden zurückgezogen, sobald eine Person über sie entscheidet oder sie beginnen würden. Begonnener Zugriff läuft bis zu seinem eigenen Ende weiter.
 remove-eligibility-confirm = Ja, dieses Anfragerecht entfernen
 about-this-eligibility = was mit diesem Anfragerecht geschah
+requests-for-role-there = Anfragen nach dieser Rolle dort
 
 ## Find: its texts, and the words by which pages of the console are found.
 
@@ -929,7 +940,7 @@ built-in-role = Eingebaut
 own-role = Eigene
 built-in-role-what = Eingebaut: kann nur kopiert, nicht geändert werden
 role-may = Was diese Rolle erlaubt
-role-may-nothing = Nichts. Bearbeiten Sie die Rolle, um ihr Berechtigungen zu geben.
+role-may-nothing = Keine Berechtigungen.
 role-holders = Wer sie hat
 holders-hidden = Sie dürfen nicht sehen, wer diese Rolle hat.
 no-holders = Kein Benutzer hat diese Rolle.
@@ -937,6 +948,8 @@ no-holders-seen = Kein Benutzer, den Sie sehen dürfen, hat diese Rolle.
 all-holders = Alle Inhaber
 let-ask-for-role = Diese Rolle beantragen lassen
 show-eligibilities = Anfragerechte anzeigen
+decides-about-requests = Entscheidet über Anfragen nach
+asked-for-by = Kann beantragt werden von
 assign-this-role = Diese Rolle zuweisen
 delete-role-what = Nur eine Rolle, die kein Benutzer hat, kann gelöscht werden.
 delete-role-confirm = Ja, diese Rolle löschen
@@ -1301,12 +1314,28 @@ requests-found =
         [one] 1 Zugriffsanfrage
        *[other] { $count } Zugriffsanfragen
     }
-request-note-at-once = Es ist keine Genehmigung nötig: Sie haben die Rolle sofort. Die Administratoren des Mandanten erhalten eine Nachricht darüber.
-request-note-later = Es ist keine Genehmigung nötig: Sie erhalten die Rolle zum Zeitpunkt unten. Die Administratoren des Mandanten erhalten schon jetzt eine Nachricht darüber.
-request-note-one-at-once = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab der Genehmigung. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
-request-note-one-later = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab dem Zeitpunkt unten oder ab der Genehmigung, falls diese später kommt. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
-request-note-two-at-once = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab der zweiten Genehmigung. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
-request-note-two-later = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab dem Zeitpunkt unten oder ab der zweiten Genehmigung, falls diese später kommt. Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+request-note-at-once = Es ist keine Genehmigung nötig: Sie haben die Rolle sofort.
+request-note-later = Es ist keine Genehmigung nötig: Sie erhalten die Rolle zum Zeitpunkt unten.
+request-note-one-at-once = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab der Genehmigung.
+request-note-one-later = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab dem Zeitpunkt unten oder ab der Genehmigung, falls diese später kommt.
+request-note-two-at-once = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab der zweiten Genehmigung.
+request-note-two-later = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab dem Zeitpunkt unten oder ab der zweiten Genehmigung, falls diese später kommt.
+administrators-are-told = Die Administratoren des Mandanten erhalten eine Nachricht darüber.
+deciders-are-told = Wer genehmigen kann, erhält eine Nachricht über Ihre Anfrage.
+tell-deciders = Hier werden keine Nachrichten verschickt: Sagen Sie denen Bescheid, die genehmigen können.
+lasts = für { $time }
+lasts-from-approval = für { $time } ab der Genehmigung
+at-most-now = Derzeit höchstens { $time }.
+obstacle-too-long = Das Anfragerecht erlaubt jetzt höchstens { $time }.
+too-few-can-decide =
+    { $needed ->
+        [one] 1 Genehmigung ist nötig
+       *[other] { $needed } Genehmigungen sind nötig
+    }, aber { $others ->
+        [0] kein anderer Benutzer kann
+        [one] nur 1 anderer Benutzer kann
+       *[other] nur { $others } andere Benutzer können
+    } jetzt darüber entscheiden. Sagen Sie einem Administrator Ihres Mandanten Bescheid.
 ask-for = { $role } für { $time } beantragen (Geltungsbereich: { $place })
 approvals-needed-none = keine Genehmigung
 approvals-needed-one = 1 andere Person
@@ -1378,6 +1407,11 @@ by-group = durch die Gruppe { $group } von { $directory }
 
 no-holder-in-tenant = Kein Benutzer hat { $role } (Geltungsbereich: { $place }); deshalb kann derzeit kein Benutzer anfragen. Rollen in Organisationen zählen nicht.
 no-holder-in-organization = Kein Benutzer hat { $role } in { $place } oder darüber; deshalb kann derzeit kein Benutzer anfragen. Rollen in Organisationen darunter zählen nicht.
+requests-ask-too-much =
+    { $count ->
+        [one] 1 wartende Anfrage geht über das hinaus, was dieses Anfragerecht jetzt erlaubt, und kann nicht mehr wirksam werden.
+       *[other] { $count } wartende Anfragen gehen über das hinaus, was dieses Anfragerecht jetzt erlaubt, und können nicht mehr wirksam werden.
+    }
 persons =
     { $count ->
         [one] 1 Person

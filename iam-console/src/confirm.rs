@@ -6,6 +6,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access_request::AccessRequests;
 use iam_core::assignment::Assignments;
+use iam_core::clock::Timestamp;
 use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
 use iam_core::permission::Permissions;
@@ -20,6 +21,7 @@ use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
+use crate::time::Time;
 use crate::view::{Frame, page};
 
 const CONFIRMED: &str = "confirmed";
@@ -149,6 +151,14 @@ pub(crate) struct About {
     pub(crate) title: Option<&'static str>,
     /// The typed values that the person checks, each with its label.
     pub(crate) facts: Vec<(&'static str, String)>,
+    /// Moments that the person checks, each with its label.
+    pub(crate) moments: Vec<(&'static str, Timestamp)>,
+    /// Who is told of the change. Empty if there is nothing to say about it.
+    pub(crate) told: &'static str,
+    /// What can keep the change from its effects. Empty if nothing does.
+    pub(crate) warning: String,
+    /// How long that lasts which is gained, if its end is not known yet; see [`Effects::lasting`].
+    pub(crate) lasting: String,
     /// Names that the page says also to who may not look them up.
     pub(crate) known: Names,
 }
@@ -160,6 +170,9 @@ struct ConfirmPage {
     pending: Pending,
     error: String,
     facts: Vec<(&'static str, String)>,
+    moments: Vec<(&'static str, Timestamp)>,
+    told: &'static str,
+    warning: String,
     /// `None` if the change would be refused.
     effects: Option<Effects>,
     kept: Vec<(String, String)>,
@@ -189,7 +202,7 @@ pub(crate) async fn ask_about(
     signed_in: &SignedIn,
     mut form: Form,
     pending: Pending,
-    About { title, facts, known }: About,
+    About { title, facts, moments, told, warning, lasting, known }: About,
     preview: Preview,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
@@ -198,8 +211,9 @@ pub(crate) async fn ask_about(
         Some(title) => effects.titled(title),
         None => effects,
     };
-    let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts, effects: Some(effects), kept })
+    let effects = Some(effects.lasting(lasting));
+    let (frame, kept, error) = (signed_in.frame(console).await?, form.into_fields(), String::new());
+    page(StatusCode::OK, &ConfirmPage { frame, pending, error, facts, moments, told, warning, effects, kept })
 }
 
 /// Returns the page that says why a change is refused that began with a button, and not with a form.
@@ -224,7 +238,8 @@ pub(crate) async fn refuse_about(
     let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, facts, effects: None, kept: Vec::new() }
+        let (moments, warning, kept) = (Vec::new(), String::new(), Vec::new());
+        ConfirmPage { frame, pending, error, facts, moments, told: "", warning, effects: None, kept }
     })
 }
 
