@@ -161,6 +161,7 @@ correlation = Korrelations-ID
 
 access = Zugriff prüfen
 why-may-user = Benutzer prüfen
+requests-of-user = Zugriffsanträge dieses Benutzers
 who-may = Inhaber einer Berechtigung
 why-what = Wählen Sie eine Berechtigung und einen Benutzer. Die Antwort nennt die Rollen, die die Berechtigung verleihen.
 who-what = Wählen Sie eine Berechtigung. Die Antwort nennt alle Benutzer, die sie haben, und den Grund dafür.
@@ -246,6 +247,7 @@ approval-saved = Ihre Genehmigung ist gespeichert. Eine weitere Genehmigung ist 
 denial-saved = Der Antrag ist abgelehnt.
 request-is-cancelled = Der Antrag ist abgebrochen.
 access-has-ended = Der Zugriff ist beendet, ebenso alles, was durch ihn vergeben wurde.
+access-ended-already = Der Zugriff ist bereits beendet.
 request-changed-meanwhile = Der Antrag oder seine Rolle wurde geändert, seit Sie diese Seite geöffnet haben; deshalb wurde nichts gespeichert. Öffnen Sie die Seite erneut, und prüfen Sie, was die Rolle jetzt verleiht.
 cancelled-meanwhile = Dieser Antrag wurde abgebrochen; deshalb wurde nichts gespeichert.
 denied-meanwhile = Dieser Antrag wurde bereits abgelehnt; deshalb wurde nichts gespeichert.
@@ -263,6 +265,7 @@ began-at = Begonnen
 was-to-begin = Geplanter Beginn
 ends-at = Ende
 was-to-end = Geplantes Ende
+ends-at-the-latest = Spätestes Ende
 lapses-at = Läuft ab
 decisions = Entscheidungen
 no-decisions = Bisher hat niemand entschieden.
@@ -277,6 +280,7 @@ deny-what = Der Antrag wird geschlossen, und der Antragsteller sieht Ihre Begrü
 deny-confirm = Antrag ablehnen
 must-say-why = muss angeben, warum Sie den Antrag ablehnen
 decision-reason-hint = Für den Antragsteller sichtbar; wird im Prüfprotokoll aufgezeichnet.
+needed-to-deny = Für eine Ablehnung erforderlich. Für den Antragsteller sichtbar; wird im Prüfprotokoll aufgezeichnet.
 reason-of-end = Grund für das Ende
 cancel-request = Antrag abbrechen
 cancel-request-what = Danach kann er nicht mehr genehmigt werden. Ein neuer Antrag ist möglich.
@@ -285,7 +289,13 @@ end-access = Zugriff beenden
 end-access-what = Die Rolle geht sofort verloren, ebenso alles, was durch sie vergeben wurde. Sie kommt nicht zurück.
 end-access-confirm = Ja, jetzt beenden
 about-this-request = Verlauf dieses Antrags
-comes-to-nothing = Dieser Antrag kann nicht mehr wirksam werden: Sein Antragsrecht ist beendet oder erlaubt weniger als beantragt, oder die Person ist nicht mehr antragsberechtigt oder hat die Rolle bereits. Er wird abgebrochen, sobald eine Person über ihn entscheidet.
+comes-to-nothing = Dieser Antrag kann nicht mehr wirksam werden.
+cancelled-by-decision = Er wird abgebrochen, sobald eine Person über ihn entscheidet.
+obstacle-eligibility-ended = Das Antragsrecht, das dem Antrag zugrunde liegt, ist beendet.
+obstacle-other-decisions = Das Antragsrecht verlangt jetzt mehr Genehmigungen oder solche von anderen.
+obstacle-role-not-offered = Diese Rolle kann dort nicht mehr vergeben werden.
+obstacle-not-eligible = Die Person darf diese Rolle dort nicht mehr beantragen.
+obstacle-role-held = Die Person hat diese Rolle dort bereits auf anderem Weg.
 close-request = Antrag schließen
 # Why a request cannot become effective now. A sentence follows.
 cannot-become-effective = Er kann derzeit nicht wirksam werden:
@@ -662,6 +672,7 @@ change-eligibility-what = Ausstehende Anträge, die dann über das Erlaubte hina
 remove-eligibility-what = Kein Benutzer kann es mehr nutzen. Ausstehende Anträge werden abgebrochen, sobald eine Person über sie entscheidet oder sobald sie beginnen würden. Begonnener Zugriff läuft bis zu seinem eigenen Ende weiter.
 remove-eligibility-confirm = Ja, dieses Antragsrecht entfernen
 about-this-eligibility = Änderungen an diesem Antragsrecht
+requests-for-role-there = Anträge auf diese Rolle dort
 
 ## Find: its texts, and the words by which pages of the console are found.
 
@@ -961,7 +972,7 @@ built-in-role = Vordefiniert
 own-role = Benutzerdefiniert
 built-in-role-what = Vordefiniert: kann nur kopiert, nicht geändert werden
 role-may = Berechtigungen
-role-may-nothing = Keine. Bearbeiten Sie die Rolle, um ihr Berechtigungen zu geben.
+role-may-nothing = Keine Berechtigungen.
 role-holders = Benutzer mit dieser Rolle
 holders-hidden = Sie dürfen nicht sehen, wer diese Rolle hat.
 no-holders = Kein Benutzer hat diese Rolle.
@@ -969,6 +980,8 @@ no-holders-seen = Kein Benutzer, den Sie sehen dürfen, hat diese Rolle.
 all-holders = Alle Benutzer mit dieser Rolle
 let-ask-for-role = Antragsrecht für diese Rolle anlegen
 show-eligibilities = Antragsrechte anzeigen
+decides-about-requests = Genehmigt Anträge auf
+asked-for-by = Kann beantragt werden von
 assign-this-role = Diese Rolle zuweisen
 delete-role-what = Nur eine Rolle, die kein Benutzer hat, kann gelöscht werden.
 delete-role-confirm = Ja, diese Rolle löschen
@@ -1359,12 +1372,28 @@ requests-found =
         [one] 1 Zugriffsantrag
        *[other] { $count } Zugriffsanträge
     }
-request-note-at-once = Es ist keine Genehmigung nötig: Sie haben die Rolle sofort. Die Administratoren des Mandanten erhalten eine Nachricht darüber.
-request-note-later = Es ist keine Genehmigung nötig: Sie erhalten die Rolle zum Zeitpunkt unten. Die Administratoren des Mandanten erhalten schon jetzt eine Nachricht darüber.
-request-note-one-at-once = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab der Genehmigung. Die Genehmiger erhalten eine Nachricht über Ihren Antrag.
-request-note-one-later = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab dem Zeitpunkt unten oder ab der Genehmigung, falls diese später kommt. Die Genehmiger erhalten eine Nachricht über Ihren Antrag.
-request-note-two-at-once = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab der zweiten Genehmigung. Die Genehmiger erhalten eine Nachricht über Ihren Antrag.
-request-note-two-later = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab dem Zeitpunkt unten oder ab der zweiten Genehmigung, falls diese später kommt. Die Genehmiger erhalten eine Nachricht über Ihren Antrag.
+request-note-at-once = Es ist keine Genehmigung nötig: Sie haben die Rolle sofort.
+request-note-later = Es ist keine Genehmigung nötig: Sie erhalten die Rolle zum Zeitpunkt unten.
+request-note-one-at-once = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab der Genehmigung.
+request-note-one-later = Das haben Sie, sobald eine andere Person genehmigt hat. Die Zeit läuft ab dem Zeitpunkt unten oder ab der Genehmigung, falls diese später kommt.
+request-note-two-at-once = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab der zweiten Genehmigung.
+request-note-two-later = Das haben Sie, sobald zwei andere Personen genehmigt haben. Die Zeit läuft ab dem Zeitpunkt unten oder ab der zweiten Genehmigung, falls diese später kommt.
+administrators-are-told = Die Administratoren des Mandanten erhalten eine Nachricht darüber.
+deciders-are-told = Die Genehmiger erhalten eine Nachricht über Ihren Antrag.
+tell-deciders = Hier werden keine Nachrichten verschickt: Informieren Sie die Genehmiger selbst.
+lasts = für { $time }
+lasts-from-approval = für { $time } ab der Genehmigung
+at-most-now = Derzeit höchstens { $time }.
+obstacle-too-long = Das Antragsrecht erlaubt jetzt höchstens { $time }.
+too-few-can-decide =
+    { $needed ->
+        [one] 1 Genehmigung ist nötig
+       *[other] { $needed } Genehmigungen sind nötig
+    }, aber { $others ->
+        [0] kein anderer Benutzer kann
+        [one] nur 1 anderer Benutzer kann
+       *[other] nur { $others } andere Benutzer können
+    } jetzt darüber entscheiden. Informieren Sie einen Administrator Ihres Mandanten.
 ask-for = { $role } für { $time } beantragen (Geltungsbereich: { $place })
 approvals-needed-none = keine Genehmigung
 approvals-needed-one = 1 andere Person
@@ -1443,6 +1472,11 @@ by-group = durch die Gruppe { $group } von { $directory }
 
 no-holder-in-tenant = Kein Benutzer hat { $role } (Geltungsbereich: { $place }); deshalb kann derzeit kein Benutzer einen Antrag stellen. Rollen in Organisationen zählen nicht.
 no-holder-in-organization = Kein Benutzer hat { $role } in { $place } oder darüber; deshalb kann derzeit kein Benutzer einen Antrag stellen. Rollen in Organisationen darunter zählen nicht.
+requests-ask-too-much =
+    { $count ->
+        [one] 1 wartender Antrag geht über das hinaus, was dieses Antragsrecht jetzt erlaubt, und kann nicht mehr wirksam werden.
+       *[other] { $count } wartende Anträge gehen über das hinaus, was dieses Antragsrecht jetzt erlaubt, und können nicht mehr wirksam werden.
+    }
 persons =
     { $count ->
         [one] 1 Person

@@ -161,6 +161,7 @@ correlation = Correlation ID
 
 access = Check access
 why-may-user = Check a user
+requests-of-user = Access requests of this user
 who-may = Permission holders
 why-what = Choose a permission and a user. The answer names the roles that grant the permission.
 who-what = Choose a permission. The answer names all users who hold it, and why.
@@ -246,6 +247,7 @@ approval-saved = Your approval is saved. One more approval is needed.
 denial-saved = The request is denied.
 request-is-cancelled = The request is cancelled.
 access-has-ended = The access has ended, with everything that was given by it.
+access-ended-already = The access has ended already.
 request-changed-meanwhile = The request or its role has changed since you opened this page, so nothing is saved. Open the page again, and look at what the role grants now.
 cancelled-meanwhile = This request is cancelled, so nothing is saved.
 denied-meanwhile = This request is denied already, so nothing is saved.
@@ -263,6 +265,7 @@ began-at = Started
 was-to-begin = Planned start
 ends-at = Ends
 was-to-end = Planned end
+ends-at-the-latest = Ends at the latest
 lapses-at = Expires
 decisions = Decisions
 no-decisions = No person has decided yet.
@@ -277,6 +280,7 @@ deny-what = The request is closed, and the requester sees your reason.
 deny-confirm = Deny request
 must-say-why = must say why you deny the request
 decision-reason-hint = Visible to the requester, and recorded in the audit log.
+needed-to-deny = A refusal needs one. The person who asks and the audit log see it.
 reason-of-end = Reason for the end
 cancel-request = Cancel request
 cancel-request-what = It can then no longer be approved. A new request is possible.
@@ -285,7 +289,13 @@ end-access = End access
 end-access-what = The role is lost at once, with everything that was given by it. It does not come back.
 end-access-confirm = Yes, end it now
 about-this-request = history of this request
-comes-to-nothing = This request can no longer take effect: its eligibility has ended or allows less than was requested, the person is no longer eligible, or the person has the role already. It is cancelled as soon as a person decides about it.
+comes-to-nothing = This request can no longer take effect.
+cancelled-by-decision = It is cancelled as soon as a person decides about it.
+obstacle-eligibility-ended = The eligibility by which the person asked has ended.
+obstacle-other-decisions = The eligibility needs more approvals now, or those of others.
+obstacle-role-not-offered = The role cannot be held there any more.
+obstacle-not-eligible = The person may not ask for this role there any more.
+obstacle-role-held = The person has the role there already, by other means.
 close-request = Close request
 # Why a request cannot become effective now. A sentence follows.
 cannot-become-effective = It cannot take effect now:
@@ -662,6 +672,7 @@ change-eligibility-what = Pending requests for more than is then allowed are can
 remove-eligibility-what = No user can request access by it any more. Pending requests are cancelled as soon as a person decides about them, or when they would start. Access that has started goes on until its own end.
 remove-eligibility-confirm = Yes, remove this eligibility
 about-this-eligibility = changes to this eligibility
+requests-for-role-there = requests for this role there
 
 ## Find: its texts, and the words by which pages of the console are found.
 
@@ -961,7 +972,7 @@ built-in-role = Built in
 own-role = Custom
 built-in-role-what = Built in: it cannot be changed, only copied
 role-may = Permissions
-role-may-nothing = None. Edit the role to add permissions.
+role-may-nothing = No permissions.
 role-holders = Users with this role
 holders-hidden = You may not see who holds this role.
 no-holders = No user holds this role.
@@ -969,6 +980,8 @@ no-holders-seen = No user whom you may see holds this role.
 all-holders = All users with this role
 let-ask-for-role = Make users eligible for this role
 show-eligibilities = Show eligibilities
+decides-about-requests = Decides about requests for
+asked-for-by = Can be asked for by
 assign-this-role = Assign this role
 delete-role-what = Only a role that no user holds can be deleted.
 delete-role-confirm = Yes, delete this role
@@ -1359,12 +1372,28 @@ requests-found =
         [one] 1 access request
        *[other] { $count } access requests
     }
-request-note-at-once = No approval is needed: you have the role at once. The administrators of the tenant get a message about it.
-request-note-later = No approval is needed: you get the role at the moment below. The administrators of the tenant get a message about it now.
-request-note-one-at-once = This is what you have after another person has approved. The time runs from the approval. Those who can approve get a message about your request.
-request-note-one-later = This is what you have after another person has approved. The time runs from the moment below, or from the approval if that is later. Those who can approve get a message about your request.
-request-note-two-at-once = This is what you have after two other people have approved. The time runs from the second approval. Those who can approve get a message about your request.
-request-note-two-later = This is what you have after two other people have approved. The time runs from the moment below, or from the second approval if that is later. Those who can approve get a message about your request.
+request-note-at-once = No approval is needed: you have the role at once.
+request-note-later = No approval is needed: you get the role at the moment below.
+request-note-one-at-once = This is what you have after another person has approved. The time runs from the approval.
+request-note-one-later = This is what you have after another person has approved. The time runs from the moment below, or from the approval if that is later.
+request-note-two-at-once = This is what you have after two other people have approved. The time runs from the second approval.
+request-note-two-later = This is what you have after two other people have approved. The time runs from the moment below, or from the second approval if that is later.
+administrators-are-told = The administrators of the tenant get a message about it.
+deciders-are-told = Those who can approve get a message about your request.
+tell-deciders = No messages are sent here: tell those who can approve.
+lasts = for { $time }
+lasts-from-approval = for { $time } from the approval
+at-most-now = At most { $time } now.
+obstacle-too-long = The eligibility allows at most { $time } now.
+too-few-can-decide =
+    { $needed ->
+        [one] 1 approval is needed
+       *[other] { $needed } approvals are needed
+    }, but { $others ->
+        [0] no other user can
+        [one] only 1 other user can
+       *[other] only { $others } other users can
+    } decide about it now. Tell an administrator of your tenant.
 ask-for = Request { $role } in { $place } for { $time }
 approvals-needed-none = no approval
 approvals-needed-one = 1 other person
@@ -1443,6 +1472,11 @@ by-group = by group { $group } of { $directory }
 
 no-holder-in-tenant = No user holds { $role } in { $place }, so no user can request access now. Roles in organizations do not count.
 no-holder-in-organization = No user holds { $role } in { $place } or above it, so no user can request access now. Roles in organizations below it do not count.
+requests-ask-too-much =
+    { $count ->
+        [one] 1 waiting request asks for more than this eligibility allows now, and cannot become effective any more.
+       *[other] { $count } waiting requests ask for more than this eligibility allows now, and cannot become effective any more.
+    }
 persons =
     { $count ->
         [one] 1 person

@@ -7,6 +7,7 @@ use axum::response::Response;
 use iam_axum::Problem;
 use iam_core::access_request::AccessRequests;
 use iam_core::assignment::Assignments;
+use iam_core::clock::Timestamp;
 use iam_core::directory::Directories;
 use iam_core::organization::Organizations;
 use iam_core::permission::Permissions;
@@ -21,6 +22,7 @@ use crate::problem::refused_in_place;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
+use crate::time::Time;
 use crate::view::{Frame, page};
 
 const CONFIRMED: &str = "confirmed";
@@ -150,10 +152,16 @@ pub(crate) struct About {
     pub(crate) title: Option<&'static str>,
     /// The typed values that the person checks, each with its label.
     pub(crate) facts: Vec<(&'static str, String)>,
+    /// Moments that the person checks, each with its label.
+    pub(crate) moments: Vec<(&'static str, Timestamp)>,
+    /// Who is told of the change. Empty if there is nothing to say about it.
+    pub(crate) told: &'static str,
+    /// What can keep the change from its effects. Empty if nothing does.
+    pub(crate) warning: String,
+    /// How long that lasts which is gained, if its end is not known yet; see [`Effects::lasting`].
+    pub(crate) lasting: String,
     /// Names that the page says also to who may not look them up.
     pub(crate) known: Names,
-    /// Why the change has no effect for now; empty if it has one.
-    pub(crate) warning: &'static str,
 }
 
 #[derive(Template)]
@@ -163,14 +171,31 @@ struct ConfirmPage {
     pending: Pending,
     /// Why the change is refused. Empty if the page asks for the confirmation.
     error: String,
-    warning: &'static str,
     facts: Vec<(&'static str, String)>,
+    moments: Vec<(&'static str, Timestamp)>,
+    told: &'static str,
+    warning: String,
     /// `None` if the change would be refused, or cannot be tried out.
     effects: Option<Effects>,
     kept: Vec<(String, String)>,
 }
 
 impl ConfirmPage {
+    /// The page of a change, with nothing but what every such page has.
+    fn of(frame: Frame, pending: Pending) -> Self {
+        Self {
+            frame,
+            pending,
+            error: String::new(),
+            facts: Vec::new(),
+            moments: Vec::new(),
+            told: "",
+            warning: String::new(),
+            effects: None,
+            kept: Vec::new(),
+        }
+    }
+
     /// Whether the change is made below a path of the console.
     fn is_below(&self, path: &str) -> bool {
         self.pending.action.strip_prefix(&self.frame.base).is_some_and(|action| action.starts_with(path))
@@ -194,7 +219,7 @@ pub(crate) async fn ask_about(
     signed_in: &SignedIn,
     mut form: Form,
     pending: Pending,
-    About { title, facts, known, warning }: About,
+    About { title, facts, moments, told, warning, lasting, known }: About,
     preview: Preview,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
@@ -203,9 +228,9 @@ pub(crate) async fn ask_about(
         Some(title) => effects.titled(title),
         None => effects,
     };
-    let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    let (error, effects) = (String::new(), Some(effects));
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error, warning, facts, effects, kept })
+    let (effects, kept) = (Some(effects.lasting(lasting)), form.into_fields());
+    let shown = ConfirmPage::of(signed_in.frame(console).await?, pending);
+    page(StatusCode::OK, &ConfirmPage { facts, moments, told, warning, effects, kept, ..shown })
 }
 
 /// Returns the page that asks for the confirmation of a change that cannot be tried out. It says no effects.
@@ -216,8 +241,8 @@ pub(crate) async fn ask_untried(
     pending: Pending,
 ) -> Result<Response, Problem> {
     form.remove(&[CONFIRMED, AGAIN]);
-    let (frame, kept) = (signed_in.frame(console).await?, form.into_fields());
-    page(StatusCode::OK, &ConfirmPage { frame, pending, error: String::new(), facts: Vec::new(), effects: None, kept })
+    let shown = ConfirmPage::of(signed_in.frame(console).await?, pending);
+    page(StatusCode::OK, &ConfirmPage { kept: form.into_fields(), ..shown })
 }
 
 /// Returns the page that says why a change is refused that began with a button, and not with a form.
@@ -242,7 +267,7 @@ pub(crate) async fn refuse_about(
     let late = matches!(error, Error::PreconditionFailed).then(|| text::t("changed-since").to_owned());
     refused_in_place(error, |text| {
         let error = late.unwrap_or(text);
-        ConfirmPage { frame, pending, error, warning: "", facts, effects: None, kept: Vec::new() }
+        ConfirmPage { error, facts, ..ConfirmPage::of(frame, pending) }
     })
 }
 

@@ -30,9 +30,11 @@ impl Duration {
         Self { field, options, chosen }
     }
 
-    /// Shows the typed length of a form, and its error.
+    /// Shows the typed length of a form, if it is offered, and its error.
     pub(crate) fn shown(self, form: &Form, errors: &[FieldError]) -> Self {
-        let chosen = form.get(&self.field.name).trim().parse().unwrap_or(self.chosen);
+        let is_offered = |typed: &u32| self.options.iter().any(|(seconds, _)| seconds == typed);
+        let typed: Option<u32> = form.get(&self.field.name).trim().parse().ok();
+        let chosen = typed.filter(is_offered).unwrap_or(self.chosen);
         Self { field: self.field.with_errors(errors), chosen, ..self }
     }
 
@@ -61,6 +63,14 @@ mod tests {
         assert_eq!(offered((60, 3_600), 3_600), [300, 900, 1_800, 3_600]);
         assert_eq!(offered((60, 5_000), 1_000), [300, 900, 1_000, 1_800, 3_600, 5_000]);
         assert_eq!(offered((300, 300), 300), [300]);
+    }
+
+    #[test]
+    fn a_typed_length_is_chosen_if_it_is_offered() {
+        let list = || Duration::of(Field::text("seconds", ""), (60, 3_600), 3_600);
+        for (typed, chosen) in [("900", 900), ("7200", 3_600), ("long", 3_600), ("", 3_600)] {
+            assert!(list().shown(&Form::of([("seconds", typed.to_owned())]), &[]).is_chosen(&chosen), "{typed}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(crate) struct Effects {
     affected: Vec<Affected>,
     /// How many of the users are not named. Empty if all are.
     others: String,
+    /// What stands in place of the moments at which that ends which is gained. Empty if they are known.
+    lasting: String,
 }
 
 /// A user with the rights that it would gain or lose.
@@ -64,6 +66,11 @@ impl Effects {
     /// Returns the effects below another title.
     pub(crate) fn titled(self, title: &'static str) -> Self {
         Self { title, ..self }
+    }
+
+    /// Returns the effects of a change that comes later than now: what is gained lasts so long as a text says.
+    pub(crate) fn lasting(self, lasting: String) -> Self {
+        Self { lasting, ..self }
     }
 
     /// Names what the caller may see, and what is `known` to the page.
@@ -123,7 +130,8 @@ impl Effects {
         let affected: Vec<Affected> = affected.collect();
         let others = preview.users.saturating_sub(affected.len().try_into().unwrap_or(u64::MAX));
         let others = if others == 0 { String::new() } else { text::others_affected(others) };
-        Ok(Self { base: base.to_owned(), title: text::t("who-gains-and-loses"), summary, affected, others })
+        let title = text::t("who-gains-and-loses");
+        Ok(Self { base: base.to_owned(), title, summary, affected, others, lasting: String::new() })
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) const ATTRIBUTE: &str = "attributes.";
 const LISTS: [&str; 6] = ["domainIds", "leftOut", "permission", "roleIds", "selected", "types"];
 
 /// The fields that some form of the console has.
-const KNOWN: [&str; 108] = [
+const KNOWN: [&str; 107] = [
     "account",
     "action",
     "adopt",
@@ -34,7 +34,6 @@ const KNOWN: [&str; 108] = [
     "currentPassword",
     "decision",
     "density",
-    "denyReason",
     "description",
     "domain",
     "domainIds",

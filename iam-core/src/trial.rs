@@ -17,7 +17,7 @@ use iam_model::permission::Permission;
 use iam_model::preview::{Comparison, Effects, RightChange, RightChanges, SubjectBefore};
 use iam_model::user::UserStatus;
 
-use crate::access_request::AccessRequests;
+use crate::access_request::{AccessRequests, Obstacle};
 use crate::assignment::Assignments;
 use crate::caller::Caller;
 use crate::directory::Directories;
@@ -125,6 +125,16 @@ impl Trial {
     /// [`Error::NotFound`], and the conflicts of [`AccessRequests::approve`].
     pub async fn activate(&self, caller: &Caller, id: AccessRequestId) -> Result<()> {
         self.access_requests().try_activation(caller, id).await
+    }
+
+    /// Returns what keeps an access request that waits, and that the caller sees, from becoming effective. `None` if
+    /// nothing does. It is the reason of a conflict of [`activate`](Self::activate).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`].
+    pub async fn obstacle(&self, caller: &Caller, id: AccessRequestId) -> Result<Option<Obstacle>> {
+        self.access_requests().obstacle(caller, id).await
     }
 
     /// As [`Iam::directories`].

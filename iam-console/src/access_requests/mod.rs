@@ -6,7 +6,7 @@ mod one;
 mod said;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::get;
 use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, CancelCause, ListedAccessRequest};
 use iam_core::page::PageRequest;
 use iam_core::{Caller, Error, Iam};
@@ -19,10 +19,11 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/access-requests", get(list::show))
         .route("/access-requests/new", get(new::show).post(new::create))
         .route("/access-requests/{id}", get(one::show))
-        .route("/access-requests/{id}/approve", post(one::approve))
-        .route("/access-requests/{id}/deny", post(one::deny))
-        .route("/access-requests/{id}/cancel", post(one::cancel))
-        .route("/access-requests/{id}/end", post(one::end))
+        // Who opens the address of an action, such as that of the page of an error, comes to the request.
+        .route("/access-requests/{id}/approve", get(one::reopen).post(one::approve))
+        .route("/access-requests/{id}/deny", get(one::reopen).post(one::deny))
+        .route("/access-requests/{id}/cancel", get(one::reopen).post(one::cancel))
+        .route("/access-requests/{id}/end", get(one::reopen).post(one::end))
 }
 
 const STATUSES: [AccessRequestStatus; 7] = [

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::Problem;
 use iam_core::access_request::{MIN_SECONDS, NewAccessRequest};
-use iam_core::eligibility::ListedEligibility;
+use iam_core::eligibility::{Eligibility, ListedEligibility};
 use iam_core::{AccessRequestId, EligibilityId, Error, FieldError, Forbidden};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ use crate::query::Query;
 use crate::session::SignedIn;
 use crate::state::Console;
 use crate::text;
-use crate::time::{Time, typed, utc};
+use crate::time::{Time, typed};
 use crate::view::{Field, Frame, page};
 
 /// The roles for which the person may ask.
@@ -145,7 +145,7 @@ pub(super) async fn create(
         return page(StatusCode::OK, &page_of(&console, &signed_in, listed, (&form, &[])).await?);
     }
     let attempt = Attempt::of(&console, &form);
-    let made = match read(&form, listed.eligibility.id) {
+    let made = match read(&form, &listed.eligibility) {
         Ok(new) => attempt.access_requests().create(caller, new).await,
         Err(error) => Err(error),
     };
@@ -157,9 +157,7 @@ pub(super) async fn create(
         Ok(Outcome::Changed) => Ok(Redirect::to(&address).into_response()),
         Ok(Outcome::Previewed(preview)) => {
             let pending = pending(&console, &listed, &form);
-            let known = Names::default().with_organization(listed.organization.as_ref());
-            let title = Some(text::t("what-you-gain"));
-            let about = About { title, facts: facts(&form), known, ..About::default() };
+            let about = about(&console, &signed_in, &listed, &form).await?;
             confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {
@@ -171,15 +169,19 @@ pub(super) async fn create(
 }
 
 /// Reads a request. The service checks its fields.
-fn read(form: &Form, eligibility: EligibilityId) -> Result<NewAccessRequest, Error> {
+fn read(form: &Form, eligibility: &Eligibility) -> Result<NewAccessRequest, Error> {
     let mut errors = Vec::new();
     let seconds = collected(number(form, "seconds"), &mut errors)?.flatten();
+    // In words: the list of lengths has no seconds, and may be older than a change of the eligibility.
+    if seconds.is_some_and(|seconds| seconds > i64::from(eligibility.max_seconds)) {
+        errors.push(FieldError::new("seconds", text::at_most_now(&text::duration(eligibility.max_seconds))));
+    }
     let starts_at = collected(typed("startsAt", form.get("startsAt")), &mut errors)?.flatten();
     if !errors.is_empty() {
         return Err(Error::Validation(errors));
     }
     let (reason, ticket) = (reason_of(form), form.given("ticket"));
-    Ok(NewAccessRequest { eligibility, seconds, reason, ticket, starts_at })
+    Ok(NewAccessRequest { eligibility: eligibility.id, seconds, reason, ticket, starts_at })
 }
 
 /// Returns the reason as one line: browsers let a person type several.
@@ -188,16 +190,42 @@ fn reason_of(form: &Form) -> String {
 }
 
 /// Returns what a person checks before it sends the request.
-fn facts(form: &Form) -> Vec<(&'static str, String)> {
-    let begin = typed("startsAt", form.get("startsAt")).ok().flatten().map(|at| (text::t("not-before"), utc(&at)));
+async fn about(
+    console: &Console,
+    signed_in: &SignedIn,
+    listed: &ListedEligibility,
+    form: &Form,
+) -> Result<About, Error> {
+    let (eligibility, mut warning, mut lasting) = (&listed.eligibility, String::new(), String::new());
+    let starts_at = typed("startsAt", form.get("startsAt")).ok().flatten();
+    if eligibility.approvals > 0 {
+        let others = console.iam.eligibilities().count_deciders(&signed_in.caller, eligibility.id).await?;
+        warning = text::too_few_can_decide(eligibility.approvals, others);
+        lasting = text::lasts(&text::duration(seconds_of(listed, form)), starts_at.is_none());
+    }
     let ticket = form.given("ticket").map(|ticket| (text::t("ticket"), ticket));
-    [(text::t("reason"), reason_of(form))].into_iter().chain(ticket).chain(begin).collect()
+    let begin = starts_at.map(|at| (text::t("not-before"), at));
+    let end = eligibility.expires_at.map(|at| (text::t("ends-at-the-latest"), at));
+    Ok(About {
+        title: Some(text::t("what-you-gain")),
+        facts: [(text::t("reason"), reason_of(form))].into_iter().chain(ticket).collect(),
+        moments: begin.into_iter().chain(end).collect(),
+        told: text::told_of_request(eligibility.approvals, console.iam.sends_mail()),
+        warning,
+        lasting,
+        known: Names::default().with_organization(listed.organization.as_ref()),
+    })
+}
+
+/// Returns for how many seconds the person asks.
+fn seconds_of(listed: &ListedEligibility, form: &Form) -> u32 {
+    form.get("seconds").trim().parse().unwrap_or(listed.eligibility.max_seconds)
 }
 
 fn pending(console: &Console, listed: &ListedEligibility, form: &Form) -> Pending {
-    let seconds = form.get("seconds").trim().parse().unwrap_or(listed.eligibility.max_seconds);
+    let time = text::duration(seconds_of(listed, form));
     Pending {
-        title: text::ask_for(listed.role.name.as_str(), place_of(listed), &text::duration(seconds)),
+        title: text::ask_for(listed.role.name.as_str(), place_of(listed), &time),
         note: text::request_note(listed.eligibility.approvals, form.given("startsAt").is_some()),
         button: text::t("send-request"),
         is_dangerous: false,

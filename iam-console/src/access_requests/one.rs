@@ -18,7 +18,7 @@ use crate::access_requests::said;
 use crate::effects::Effects;
 use crate::form::Form;
 use crate::names::{Names, label_of_summary};
-use crate::problem::refused_form;
+use crate::problem::{if_allowed, refused_form};
 use crate::query::Query;
 use crate::rights;
 use crate::session::SignedIn;
@@ -43,20 +43,21 @@ struct RequestPage {
     can: Possible,
     /// Whether the person has approved the role as it was before a change, and can approve it again.
     approves_again: bool,
+    /// The reason of the decision. A refusal needs one.
     reason: Field,
-    deny_reason: Field,
+    /// Whether the person has tried to refuse the request.
+    is_denial: bool,
     /// The reason for which the person closes the request of another one; `None` for its own.
     close_reason: Option<Field>,
     gain: Gain,
+    /// What the user of the request reads if too few others can decide about it. Empty if there are enough.
+    warning: String,
     /// Whether the person can ask for the same again.
     asks_again: bool,
 }
 
 /// Not the name of the field of the API: a page can have the form of a decision, too.
 const CLOSE_REASON: &str = "closeReason";
-
-/// The same for the reason of a refusal: its form stands beside that of an approval.
-const DENY_REASON: &str = "denyReason";
 
 /// The button that stands in place of a decision about a request that cannot become effective any more.
 const CLOSES: &str = "closes";
@@ -83,8 +84,8 @@ enum Gain {
     /// Only those who can decide are shown it.
     Hidden,
     Shown(Effects),
-    /// The approval would cancel the request: it cannot become effective any more.
-    Outdated,
+    /// The approval would cancel the request: why it cannot become effective any more.
+    Outdated(String),
     /// Why the request cannot become effective now.
     Refused(String),
     /// The service has no time for it.
@@ -124,13 +125,12 @@ impl RequestPage {
         self.close_reason.as_ref().is_some_and(|field| !field.error.is_empty())
     }
 
-    fn denying_failed(&self) -> bool {
-        !self.deny_reason.error.is_empty()
-    }
-
-    /// Whether a decision would only cancel the request.
-    fn comes_to_nothing(&self) -> bool {
-        matches!(self.gain, Gain::Outdated)
+    /// Why a decision would only cancel the request. `None` if it would not.
+    fn comes_to_nothing(&self) -> Option<&str> {
+        match &self.gain {
+            Gain::Outdated(why) => Some(why),
+            Gain::Hidden | Gain::Shown(_) | Gain::Refused(_) | Gain::Unknown => None,
+        }
     }
 
     /// What the page says about the last action, with the moment that follows it.
@@ -217,6 +217,17 @@ async fn asks_again(console: &Console, signed_in: &SignedIn, request: &AccessReq
     Ok(eligibilities.iter().any(|listed| listed.eligibility.id == request.eligibility_id))
 }
 
+/// Returns what the user of a request reads if it cannot get its approvals, because too few others can decide about it.
+async fn lack_of_deciders(console: &Console, signed_in: &SignedIn, request: &AccessRequest) -> Result<String, Error> {
+    let (caller, needed) = (&signed_in.caller, request.approvals_needed);
+    let is_own = caller.user() == Some(request.requested_by) && caller.impersonator().is_none();
+    if !is_own || needed == 0 || request.status != AccessRequestStatus::Pending {
+        return Ok(String::new());
+    }
+    let others = if_allowed(console.iam.eligibilities().count_deciders(caller, request.eligibility_id).await)?;
+    Ok(others.map_or_else(String::new, |others| text::too_few_can_decide(needed, others)))
+}
+
 /// Whether an approval that is refused so has cancelled the request.
 fn cancels(refusal: &Error) -> bool {
     matches!(refusal, Error::Conflict(Conflict::AccessRequestOutdated | Conflict::RoleHeld))
@@ -241,7 +252,7 @@ impl Gain {
             return Ok(Self::Hidden);
         }
         match Self::of(console, signed_in, listed).await? {
-            Self::Outdated => Ok(Self::Outdated),
+            Self::Outdated(why) => Ok(Self::Outdated(why)),
             _ => Ok(Self::Hidden),
         }
     }
@@ -253,9 +264,17 @@ impl Gain {
         let known = known.with_user(listed.request.requested_by, label_of_summary(&listed.user));
         match trial.preview(caller, outcome).await {
             Ok(mut preview) => match preview.refusal.take() {
-                Some(refusal) if cancels(&refusal) => Ok(Self::Outdated),
+                Some(refusal) if cancels(&refusal) => {
+                    let obstacle = trial.obstacle(caller, listed.request.id).await?;
+                    Ok(Self::Outdated(obstacle.map_or_else(String::new, text::obstacle)))
+                }
                 Some(refusal) => Ok(Self::Refused(refusal.to_string())),
-                None => Ok(Self::Shown(Effects::of(&console.iam, caller, console.base(), preview, &known).await?)),
+                None => {
+                    let effects = Effects::of(&console.iam, caller, console.base(), preview, &known).await?;
+                    let request = &listed.request;
+                    let lasting = text::lasts(&text::duration(request.seconds), request.starts_at.is_none());
+                    Ok(Self::Shown(effects.lasting(lasting)))
+                }
             },
             Err(Error::Conflict(Conflict::PreviewsRunning) | Error::Overloaded { .. }) => Ok(Self::Unknown),
             Err(error) => Err(error),
@@ -286,9 +305,7 @@ async fn page_of(
     let decisions: Vec<Decision> = decisions.collect();
     let is_own = |decision: &Decision| caller.user() == Some(decision.decision.user_id);
     let approves_again = can.decide && decisions.iter().any(is_own);
-    let reason = Field::text("reason", text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
-    let deny_reason = Field::text(DENY_REASON, text::t("reason")).with_hint(text::t("decision-reason-hint"));
-    let deny_reason = deny_reason.filled(form.map_or("", |form| form.get(DENY_REASON))).with_errors(errors);
+    let reason = Field::text("reason", text::t("reason")).optional().with_hint(text::t("needed-to-deny"));
     let close_reason =
         Field::text(CLOSE_REASON, text::t("reason")).optional().with_hint(text::t("decision-reason-hint"));
     let close_reason = close_reason.filled(form.map_or("", |form| form.get(CLOSE_REASON))).with_errors(errors);
@@ -303,9 +320,10 @@ async fn page_of(
         can,
         approves_again,
         reason: reason.filled(form.map_or("", |form| form.get("reason"))).with_errors(errors),
-        deny_reason,
+        is_denial: false,
         close_reason: is_of_another.then_some(close_reason),
         gain: Gain::for_person(console, signed_in, &listed, can.decide).await?,
+        warning: lack_of_deciders(console, signed_in, request).await?,
         asks_again: asks_again(console, signed_in, request).await?,
         listed,
     })
@@ -323,6 +341,11 @@ pub(super) async fn show(
     page(StatusCode::OK, &RequestPage { done, ..shown })
 }
 
+/// Leads to the page of a request.
+pub(super) async fn reopen(State(console): State<Console>, PathId(id): PathId<AccessRequestId>) -> Redirect {
+    Redirect::to(&format!("{}/access-requests/{id}", console.base()))
+}
+
 pub(super) async fn approve(
     State(console): State<Console>,
     signed_in: SignedIn,
@@ -336,7 +359,7 @@ pub(super) async fn approve(
         Err(error) if form.has(CLOSES) && cancels(&error) => Ok("cancelled"),
         decided => decided.map(|_| "approved"),
     };
-    decision(&console, &signed_in, id, &form, done).await
+    decision(&console, &signed_in, id, &form, (AccessVerdict::Approve, done)).await
 }
 
 pub(super) async fn deny(
@@ -345,16 +368,12 @@ pub(super) async fn deny(
     PathId(id): PathId<AccessRequestId>,
     Extension(form): Extension<Form>,
 ) -> Result<Response, Problem> {
-    let (_, seen) = typed(&form);
-    let decided = match form.given(DENY_REASON) {
+    let (reason, seen) = typed(&form);
+    let decided = match reason {
         Some(reason) => console.iam.access_requests().deny(&signed_in.caller, id, Some(&reason), &seen).await,
-        None => Err(Error::field(DENY_REASON, text::t("must-say-why"))),
+        None => Err(Error::field("reason", text::t("must-say-why"))),
     };
-    let decided = decided.map(|_| "denied").map_err(|error| match error {
-        Error::Validation(errors) => Error::Validation(at_field(DENY_REASON, errors)),
-        error => error,
-    });
-    decision(&console, &signed_in, id, &form, decided).await
+    decision(&console, &signed_in, id, &form, (AccessVerdict::Deny, decided.map(|_| "denied"))).await
 }
 
 /// Returns the errors of a reason, which has another name in this form.
@@ -362,7 +381,7 @@ fn at_field(name: &str, errors: Vec<FieldError>) -> Vec<FieldError> {
     errors.into_iter().map(|found| FieldError::new(name, found.message)).collect()
 }
 
-/// Returns the reason of an approval, and the version of the request that the page has shown.
+/// Returns the reason of a decision, and the version of the request that the page has shown.
 fn typed(form: &Form) -> (Option<String>, Precondition) {
     (form.given("reason"), Precondition::OneOf(form.get("version").parse().into_iter().collect()))
 }
@@ -373,7 +392,7 @@ async fn decision(
     signed_in: &SignedIn,
     id: AccessRequestId,
     form: &Form,
-    result: Result<&'static str, Error>,
+    (verdict, result): (AccessVerdict, Result<&'static str, Error>),
 ) -> Result<Response, Problem> {
     match result {
         Ok(done) => Ok(back(console, id, done)),
@@ -386,7 +405,8 @@ async fn decision(
                 let closed_by = shown.closed_by.as_deref().filter(|by| *by != text::t("yourself"));
                 let why = said::why_too_late(&shown.listed, closed_by).filter(|_| is_late);
                 let changed = has_changed.then(|| text::t("request-changed-meanwhile").to_owned());
-                Ok(RequestPage { error: why.or(changed).unwrap_or(error), ..shown })
+                let (error, is_denial) = (why.or(changed).unwrap_or(error), verdict == AccessVerdict::Deny);
+                Ok(RequestPage { error, is_denial, ..shown })
             })
             .await
         }
@@ -426,9 +446,13 @@ async fn closing(
     match result {
         Ok(done) => Ok(back(console, id, done)),
         Err(error) => {
+            let is_not_active = matches!(error, Error::Conflict(Conflict::AccessRequestNotActive));
             refused_form(error, async |errors: Vec<FieldError>, error: String| {
                 let errors = at_field(CLOSE_REASON, errors);
-                Ok(RequestPage { error, ..page_of(console, signed_in, id, (Some(form), &errors)).await? })
+                let shown = page_of(console, signed_in, id, (Some(form), &errors)).await?;
+                let has_ended = is_not_active && shown.listed.request.status == AccessRequestStatus::Ended;
+                let error = if has_ended { text::t("access-ended-already").to_owned() } else { error };
+                Ok(RequestPage { error, ..shown })
             })
             .await
         }

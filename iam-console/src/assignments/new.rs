@@ -141,7 +141,8 @@ pub(super) async fn create(
                 back: format!("{}/users/{}", console.base(), new.user),
                 has_form: true,
             };
-            let about = About { warning: suspended::warning(iam, caller, new.organization).await?, ..About::default() };
+            let warning = suspended::warning(iam, caller, new.organization).await?.to_owned();
+            let about = About { warning, ..About::default() };
             confirm::ask_about(&console, &signed_in, form, pending, about, preview).await
         }
         Err(error) => {

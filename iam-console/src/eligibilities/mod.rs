@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 /// Reads the names of the users and the roles that some eligibilities name beside the role to ask for.
-async fn names_of(iam: &Iam, caller: &Caller, listed: &[ListedEligibility]) -> Result<Names, Error> {
+pub(crate) async fn names_of(iam: &Iam, caller: &Caller, listed: &[ListedEligibility]) -> Result<Names, Error> {
     let eligibilities = || listed.iter().map(|listed| &listed.eligibility);
     let made_by = eligibilities().filter_map(|eligibility| eligibility.created_by);
     let users: Vec<UserId> = eligibilities().filter_map(|found| found.eligible.user()).chain(made_by).collect();
@@ -35,12 +35,12 @@ async fn names_of(iam: &Iam, caller: &Caller, listed: &[ListedEligibility]) -> R
     Names::read(iam, caller, users, []).await?.with_roles(iam, caller, roles).await
 }
 
-fn place_of(listed: &ListedEligibility) -> &str {
+pub(crate) fn place_of(listed: &ListedEligibility) -> &str {
     listed.organization.as_ref().map_or(text::t("whole-tenant"), |organization| &organization.name)
 }
 
 /// Returns who may ask by an eligibility.
-fn eligible_of(eligibility: &Eligibility, names: &Names) -> String {
+pub(crate) fn eligible_of(eligibility: &Eligibility, names: &Names) -> String {
     match eligibility.eligible {
         Eligible::User(user) => names.user(user),
         Eligible::HoldersOf(role) => text::holders_of(&names.role(role)),

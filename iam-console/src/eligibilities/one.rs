@@ -4,10 +4,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use iam_axum::{PathId, Problem};
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus};
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, ListedEligibility};
-use iam_core::permission::USERS_READ;
+use iam_core::page::{MAX_LIMIT, PageRequest};
+use iam_core::permission::{ACCESS_REQUESTS_READ, USERS_READ};
 use iam_core::version::Precondition;
-use iam_core::{EligibilityId, Error, FieldError, UserId};
+use iam_core::{Caller, EligibilityId, Error, FieldError, Iam, UserId};
 use serde::Deserialize;
 
 use crate::confirm::{at_fields, text_above};
@@ -23,13 +25,15 @@ use crate::state::Console;
 use crate::suspended;
 use crate::text;
 use crate::time::{Time, typeable, typed};
-use crate::view::{Field, Frame, page};
+use crate::view::{Field, Frame, page, query};
 
 #[derive(Template)]
 #[template(path = "eligibility.html")]
 struct EligibilityPage {
     frame: Frame,
     notice: &'static str,
+    /// How many requests that wait ask for too much now. Empty if none does.
+    narrowed: String,
     error: String,
     listed: ListedEligibility,
     /// The version that the person has seen: a form that is shown again must not replace values that it does not show.
@@ -56,6 +60,15 @@ struct EligibilityPage {
 impl EligibilityPage {
     fn address(&self) -> String {
         format!("{}/eligibilities/{}", self.frame.base, self.listed.eligibility.id)
+    }
+
+    /// The list of the requests for the role in the place of the eligibility.
+    fn requests(&self) -> String {
+        let eligibility = &self.listed.eligibility;
+        let organization = eligibility.organization_id.map(|id| id.to_string()).unwrap_or_default();
+        let role = eligibility.role_id.to_string();
+        let query = query(&[("show", "all"), ("role", &*role), ("organization", &*organization)]);
+        format!("{}/access-requests?{query}", self.frame.base)
     }
 
     fn place(&self) -> &str {
@@ -152,6 +165,7 @@ async fn page_of(
         has_ended: !eligibility.is_live(iam.now()),
         suspended: suspended::warning(iam, caller, eligibility.organization_id).await?,
         notice: "",
+        narrowed: String::new(),
         error: String::new(),
         version: value("version", &eligibility.version.to_string()),
         eligible: eligible_of(eligibility, &names),
@@ -174,7 +188,30 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let listed = console.iam.eligibilities().get(&signed_in.caller, id).await?;
     let shown = page_of(&console, &signed_in, listed, (None, &[])).await?;
-    page(StatusCode::OK, &EligibilityPage { notice: done.notice(), ..shown })
+    let narrowed = if done.done == "saved" && shown.frame.may(&ACCESS_REQUESTS_READ) {
+        text::requests_ask_too_much(ask_too_much(&console.iam, &signed_in.caller, &shown.listed.eligibility).await?)
+    } else {
+        String::new()
+    };
+    page(StatusCode::OK, &EligibilityPage { notice: done.notice(), narrowed, ..shown })
+}
+
+/// Returns how many requests that wait ask for more than their eligibility allows now: of those that the person sees,
+/// among the newest for the role there.
+async fn ask_too_much(iam: &Iam, caller: &Caller, eligibility: &Eligibility) -> Result<usize, Error> {
+    let (mut count, now) = (0, iam.now());
+    for status in [AccessRequestStatus::Pending, AccessRequestStatus::Approved] {
+        let filter = AccessRequestFilter {
+            status: Some(status),
+            role: Some(eligibility.role_id),
+            organization: eligibility.organization_id,
+            ..AccessRequestFilter::default()
+        };
+        let found = iam.access_requests().list(caller, &filter, PageRequest::new(1, MAX_LIMIT)?).await?;
+        let of_this = found.items.iter().filter(|listed| listed.request.eligibility_id == eligibility.id);
+        count += of_this.filter(|listed| !listed.request.is_allowed_by(eligibility, now)).count();
+    }
+    Ok(count)
 }
 
 pub(super) async fn update(

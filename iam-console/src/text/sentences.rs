@@ -2,6 +2,7 @@
 
 use chrono::Datelike as _;
 use iam_core::access::Denial;
+use iam_core::access_request::Obstacle;
 use iam_core::attribute::{AttributeType, UnregisteredAttributes};
 use iam_core::clock::Day;
 use iam_core::factor::SecondFactorPolicy;
@@ -127,6 +128,48 @@ pub(crate) fn request_note(approvals: u8, begins_later: bool) -> &'static str {
         (_, false) => t("request-note-two-at-once"),
         (_, true) => t("request-note-two-later"),
     }
+}
+
+/// Who gets a message about a request.
+pub(crate) fn told_of_request(approvals: u8, sends_mail: bool) -> &'static str {
+    match (approvals, sends_mail) {
+        (0, true) => t("administrators-are-told"),
+        (0, false) => "",
+        (_, true) => t("deciders-are-told"),
+        (_, false) => t("tell-deciders"),
+    }
+}
+
+/// For how long a role is held, from the approval or from a moment that stands before this text.
+pub(crate) fn lasts(time: &str, from_approval: bool) -> String {
+    let id = if from_approval { "lasts-from-approval" } else { "lasts" };
+    t_with(id, [("time", time.into())])
+}
+
+/// The longest time for which a person may ask.
+pub(crate) fn at_most_now(time: &str) -> String {
+    t_with("at-most-now", [("time", time.into())])
+}
+
+/// That fewer others can decide about a request than have to approve. Empty if there are enough.
+pub(crate) fn too_few_can_decide(needed: u8, others: usize) -> String {
+    if others >= usize::from(needed) {
+        return String::new();
+    }
+    t_with("too-few-can-decide", [("needed", needed.into()), ("others", others.into())])
+}
+
+/// What keeps a request from becoming effective.
+pub(crate) fn obstacle(obstacle: Obstacle) -> String {
+    let text = match obstacle {
+        Obstacle::EligibilityEnded => t("obstacle-eligibility-ended"),
+        Obstacle::TooLong { at_most } => return t_with("obstacle-too-long", [("time", duration(at_most).into())]),
+        Obstacle::OtherDecisions => t("obstacle-other-decisions"),
+        Obstacle::RoleNotOffered => t("obstacle-role-not-offered"),
+        Obstacle::NotEligible => t("obstacle-not-eligible"),
+        Obstacle::RoleHeld => t("obstacle-role-held"),
+    };
+    text.to_owned()
 }
 
 /// What a person asks for.
@@ -327,6 +370,11 @@ pub(crate) fn by_group(group: &str, directory: &str) -> String {
 pub(crate) fn no_holder_can_ask(role: &str, place: &str, is_tenant_wide: bool) -> String {
     let id = if is_tenant_wide { "no-holder-in-tenant" } else { "no-holder-in-organization" };
     t_with(id, [("role", role.into()), ("place", place.into())])
+}
+
+/// How many requests that wait ask for more than their eligibility allows. Empty if none does.
+pub(crate) fn requests_ask_too_much(count: usize) -> String {
+    if count == 0 { String::new() } else { t_with("requests-ask-too-much", [("count", count.into())]) }
 }
 
 pub(crate) fn persons(count: usize) -> String {

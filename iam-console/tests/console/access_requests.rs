@@ -30,7 +30,10 @@ struct Signed {
 }
 
 async fn signed() -> Signed {
-    let app = App::empty().await;
+    signed_in_to(App::empty().await).await
+}
+
+async fn signed_in_to(app: App) -> Signed {
     let ada = app.register(EMAIL).await;
     let grace = app.iam.users().create(&ada, person(GRACE, "Grace")).await.unwrap().id;
     let new = NewOrganization { name: "Branch <1>".into(), slug: None, parent: None };
@@ -105,12 +108,14 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     for part in [
         "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
         "after another person has approved",
+        "No messages are sent here: tell those who can approve.",
         r#"<a href="/console/account">You</a>"#,
-        "<ins>Gains</ins> 1 permission in Branch &#60;1&#62;",
+        "<ins>Gains</ins> 1 permission in Branch &#60;1&#62; · for 1 hour from the approval",
         r#"name="reason" value="Disk &#60;full&#62;""#,
     ] {
         assert!(preview.body.contains(part), "{part}: {}", preview.body);
     }
+    assert!(!preview.body.contains("decide about it now"), "{}", preview.body);
     let back = app.post_signed(NEW, grace_cookie, &[&fields[..], &[("again", "yes")]].concat()).await;
     assert!(back.body.contains(r#"<option value="3600" selected>"#), "{}", back.body);
     assert!(app.get(LIST, grace_cookie).await.body.contains("0 access requests"));
@@ -174,7 +179,7 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
     for (field, wrong, text) in [
         ("reason", " ", "Reason must be 1 to 500 characters"),
         ("ticket", &*"x".repeat(201), "Ticket must be at most 200 characters"),
-        ("seconds", "28801", "Duration must be"),
+        ("seconds", "28801", "At most 8 hours now."),
         ("seconds", "long", "Duration must be a whole number"),
         ("startsAt", "2026-01-31T09:00", "Start (UTC) must be in the future"),
         ("startsAt", "soon", "Start (UTC) must be a day and a time"),
@@ -191,6 +196,7 @@ async fn a_mistake_is_shown_at_its_field_and_nothing_typed_is_lost() {
         );
         let other = if field == "reason" { r#"value="OPS-7""# } else { "Disk</textarea>" };
         assert!(answer.body.contains(other), "{}", answer.body);
+        assert!(answer.body.contains(r#"<option value="28800" selected>"#), "{}", answer.body);
     }
     let unknown = signed.ada.tenant().to_string();
     let unknown = [("eligibility", &*unknown), ("reason", "Disk")];
@@ -240,10 +246,42 @@ async fn a_person_checks_what_it_asks_for_and_when_it_begins() {
         "Access that you gain",
         "<dt>Reason</dt><dd>Two lines</dd>",
         "<dt>Ticket</dt><dd>OPS-7</dd>",
-        &*format!("<dt>Not before</dt><dd>{day} 09:00 UTC</dd>"),
+        &*format!(r#"<dt>Not before</dt><dd><time datetime="{day}T09:00:00.000Z">{day} 09:00 UTC</time></dd>"#),
         "The time runs from the moment below, or from the approval if that is later",
     ] {
         assert!(preview.body.contains(part), "{part}: {}", preview.body);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_is_told_that_too_few_can_decide() {
+    let signed = signed_in_to(App::with_mail().await).await;
+    let Signed { app, ada, grace_cookie, role, grace, .. } = &signed;
+    let new = NewEligibility { approvals: Some(2), ..NewEligibility::of_user(*role, *grace) };
+    let id = app.iam.eligibilities().create(ada, new).await.unwrap().id.to_string();
+    let fields = [("eligibility", &*id), ("reason", "Disk")];
+    let preview = app.post_signed(NEW, grace_cookie, &fields).await.body;
+    let too_few = "2 approvals are needed, but only 1 other user can decide about it now.";
+    for part in [too_few, "Those who can approve get a message about your request."] {
+        assert!(preview.contains(part), "{part}: {preview}");
+    }
+    assert!(!preview.contains(EMAIL), "who asks may not know who decides: {preview}");
+    let sent = app.post_signed(NEW, grace_cookie, &[&fields[..], &[("confirmed", "yes")]].concat()).await;
+    let page = app.get(sent.location(), grace_cookie).await.body;
+    assert!(page.contains(too_few), "{page}");
+    app.person_with(ada, "alan@example.com", &["access-requests:update"]).await;
+    let page = app.get(sent.location(), grace_cookie).await.body;
+    assert!(!page.contains("decide about it now"), "{page}");
+}
+
+#[tokio::test]
+async fn the_address_of_an_action_leads_to_the_request() {
+    let signed = signed().await;
+    let asked = signed.ask().await.id;
+    for action in ["/approve", "/deny", "/cancel", "/end"] {
+        let opened = signed.app.get(&signed.path(asked, action), &signed.cookie).await;
+        assert_eq!(opened.status, StatusCode::SEE_OTHER, "{action}: {}", opened.body);
+        assert_eq!(opened.location(), signed.path(asked, ""), "{action}");
     }
 }
 
@@ -263,13 +301,13 @@ async fn a_decision_is_about_what_the_page_has_shown() {
     assert!(signed.stored(asked).await.decisions.is_empty());
     let long = "x".repeat(501);
     for (wrong, text) in [(&*long, "500 characters"), (" ", "Reason must say why you deny")] {
-        let refused = signed.decide(asked, "/deny", &[("denyReason", wrong)]).await;
+        let refused = signed.decide(asked, "/deny", &[("reason", wrong)]).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-        let is_at_field = refused.body.contains(r#"id="denyReason-error""#) && refused.body.contains(text);
+        let is_at_field = refused.body.contains(r#"id="reason-error""#) && refused.body.contains(text);
         assert!(is_at_field && refused.body.contains(wrong), "{}", refused.body);
         assert!(refused.body.contains(r#"<details class="confirm" open><summary>Deny"#), "{}", refused.body);
     }
-    let denied = signed.decide(asked, "/deny", &[("denyReason", "Not now")]).await;
+    let denied = signed.decide(asked, "/deny", &[("reason", "Not now")]).await;
     let page = app.get(denied.location(), &signed.grace_cookie).await.body;
     assert!(page.contains("Denied") && page.contains("Not now") && !page.contains("/cancel"), "{page}");
     assert_eq!(signed.stored(asked).await.status, AccessRequestStatus::Denied);
@@ -297,6 +335,9 @@ async fn a_page_says_what_is_so_now_and_not_what_was_so_after_an_action() {
         assert!(page.contains("<dt>Started</dt>") && page.contains("<dt>Ends</dt>"), "{page}");
     }
     app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
+    let again = app.post_signed(&signed.path(asked, "/end"), grace_cookie, &[]).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+    assert!(again.body.contains("The access has ended already."), "{}", again.body);
     let page = body(&sent).await;
     for part in ["<dt>Started</dt>", "<dt>Planned end</dt>", "<dt>Ended</dt>"] {
         assert!(page.contains(part) && !page.contains("You have ENGINEER"), "{part}: {page}");
@@ -430,6 +471,7 @@ async fn what_the_services_refuse_is_said_on_the_page() {
     assert!(page.contains(nothing) && page.contains("Close request") && !page.contains("/deny"), "{page}");
     let own = app.get(&signed.path(asked, ""), grace_cookie).await.body;
     assert!(own.contains(nothing) && !own.contains("Close request"), "{own}");
+    assert!(own.contains("The eligibility by which the person asked has ended."), "{own}");
     let gone = signed.decide(asked, "/approve", &[]).await;
     assert_eq!(gone.status, StatusCode::CONFLICT);
     assert!(gone.body.contains("The request is cancelled:") && gone.body.contains("Cancelled"), "{}", gone.body);
@@ -451,6 +493,7 @@ async fn who_decides_closes_a_request_that_comes_to_nothing() {
     let asked = signed.ask().await.id;
     let narrow = EligibilityPatch { max_seconds: Some(300), ..EligibilityPatch::default() };
     signed.app.iam.eligibilities().update(&signed.ada, signed.eligibility.id, narrow).await.unwrap();
+    assert!(signed.page(asked).await.body.contains("The eligibility allows at most 5 minutes now."));
     let closed = signed.decide(asked, "/approve", &[("closes", "yes")]).await;
     assert_eq!(closed.location(), signed.path(asked, "?done=cancelled"), "{}", closed.body);
     let page = signed.app.get(closed.location(), &signed.cookie).await.body;
@@ -593,6 +636,8 @@ async fn an_assignment_by_a_request_says_so_and_its_end_is_that_of_the_request()
         let body = app.get(&path, cookie).await.body;
         assert!(body.contains("by an access request"), "{path}: {body}");
     }
+    let user = app.get(&format!("/console/users/{grace}"), cookie).await.body;
+    assert!(user.contains(&format!("{LIST}?show=all&amp;user={grace}")), "{user}");
     let page = app.get(&format!("{assignment}?user={grace}"), cookie).await.body;
     assert!(page.contains(&signed.path(asked, "\"")) && page.contains("It ends with the request"), "{page}");
     assert!(page.contains("/revoke?") && !page.contains("/end?"), "{page}");
@@ -609,7 +654,7 @@ async fn a_request_keeps_the_name_of_a_role_that_is_deleted() {
     let signed = signed().await;
     let Signed { app, ada, grace_cookie, eligibility, role, .. } = &signed;
     let asked = signed.ask().await.id;
-    signed.decide(asked, "/deny", &[("denyReason", "No")]).await;
+    signed.decide(asked, "/deny", &[("reason", "No")]).await;
     app.iam.eligibilities().delete(ada, eligibility.id).await.unwrap();
     app.iam.roles().delete(ada, *role).await.unwrap();
     for path in [signed.path(asked, ""), LIST.to_owned()] {

@@ -933,7 +933,7 @@ impl World {
                 let request = self.access_request(target, by, 1).await.id;
                 let found = self.app.iam.access_requests().get(self.owner_of(target), request).await.unwrap();
                 let (version, action) = (found.version.to_string(), operation.rsplit('/').next().unwrap());
-                let fields = [("version", &*version), ("denyReason", "A reason")];
+                let fields = [("version", &*version), ("reason", "A reason")];
                 self.does(by, &format!("/access-requests/{request}/{action}"), &fields).await
             }
             "POST /access-requests/{id}/cancel" => {

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use chrono::TimeDelta;
+use iam_core::access_request::NewAccessRequest;
 use iam_core::access_review::{NewAccessReview, NewDecision, ReviewDecision};
 use iam_core::assignment::NewAssignment;
 use iam_core::eligibility::{Eligibility, EligibilityPatch, Eligible, NewEligibility};
@@ -166,6 +167,35 @@ async fn a_page_says_how_many_can_ask_and_decide() {
 }
 
 #[tokio::test]
+async fn who_narrows_an_eligibility_is_told_which_requests_ask_for_too_much() {
+    let signed = signed().await;
+    let Signed { app, cookie, .. } = &signed;
+    let made = signed.make().await;
+    let path = format!("{LIST}/{}", made.id);
+    let new = NewAccessRequest {
+        eligibility: made.id,
+        seconds: Some(3_600),
+        reason: "Disk".into(),
+        ticket: None,
+        starts_at: None,
+    };
+    app.iam.access_requests().create(&app.caller(GRACE).await, new).await.unwrap();
+    let save = async |seconds: &str| {
+        let page = app.get(&path, cookie).await;
+        let link = format!("/console/access-requests?show=all&#38;role={}", made.role_id);
+        assert!(page.body.contains(&link), "{}", page.body);
+        let version = page.hidden("version");
+        let fields = [("maxSeconds", seconds), ("approvals", "1"), ("version", &*version)];
+        let saved = app.post_signed(&path, cookie, &fields).await;
+        app.get(saved.location(), cookie).await.body
+    };
+    let page = save("7200").await;
+    assert!(page.contains("The changes are saved") && !page.contains("waiting request"), "{page}");
+    let page = save("300").await;
+    assert!(page.contains("1 waiting request asks for more than this eligibility allows now"), "{page}");
+}
+
+#[tokio::test]
 async fn an_eligibility_that_has_ended_says_so() {
     let signed = signed().await;
     let Signed { app, ada, cookie, grace, .. } = &signed;
@@ -190,7 +220,22 @@ async fn the_page_of_a_role_leads_to_its_eligibilities() {
     let page = app.get(&path, cookie).await;
     assert!(page.body.contains(&form), "{}", page.body);
     assert!(app.get(&form, cookie).await.body.contains(r#"value="ENGINEER""#));
-    app.iam.eligibilities().create(ada, NewEligibility::of_user(role, *grace)).await.unwrap();
+    assert!(!page.body.contains("Can be asked for by"), "{}", page.body);
+    let approver =
+        app.iam.roles().create(ada, NewRole { name: "APPROVER".into(), ..NewRole::default() }).await.unwrap();
+    let new = NewEligibility { approver_role: Some(approver.id), ..NewEligibility::of_user(role, *grace) };
+    let made = app.iam.eligibilities().create(ada, new).await.unwrap().id;
+    let shown = app.get(&path, cookie).await.body;
+    let link = format!(r#"<a href="{LIST}/{made}">grace@example.com · the whole tenant</a>"#);
+    assert!(shown.contains("Can be asked for by") && shown.contains(&link), "{shown}");
+    let deciding = app.get(&format!("/console/roles/{}", approver.id), cookie).await.body;
+    let link = format!(r#"<a href="{LIST}/{made}">ENGINEER · the whole tenant</a>"#);
+    for part in ["No permissions.", "Decides about requests for", &*link] {
+        assert!(deciding.contains(part), "{part}: {deciding}");
+    }
+    app.person_with(ada, "alan@example.com", &["roles:read"]).await;
+    let alan = app.sign_in("alan@example.com").await;
+    assert!(!app.get(&path, &alan).await.body.contains("Can be asked for by"));
     let refused = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &page.hidden("version"))]).await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
     assert!(refused.body.contains("Show eligibilities"), "{}", refused.body);

@@ -181,7 +181,7 @@ async fn a_session_that_began_by_a_message_does_not_decide_about_access() {
     let version = app.get(&path, &cookies).await.hidden("version");
     for action in ["approve", "deny"] {
         // No further proof helps, so the page asks for none.
-        let fields = [("version", &*version), ("denyReason", "Not needed")];
+        let fields = [("version", &*version), ("reason", "Not needed")];
         let refused = app.post_signed(&format!("{path}/{action}"), &cookies, &fields).await;
         assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{}", refused.body);
         assert!(refused.body.contains("You have logged in by e-mail"), "{}", refused.body);

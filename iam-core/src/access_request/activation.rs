@@ -16,6 +16,47 @@ use crate::access_request::found::decides;
 use crate::assignment::{References, revoke};
 use crate::engine::{Engine, UnitOfWork, hold_quota, hold_user_quota};
 
+/// What keeps a request from becoming effective, for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its eligibility is gone, or expires before the role can be given.
+    EligibilityEnded,
+    /// Its eligibility allows less time now.
+    TooLong {
+        /// The seconds that it allows.
+        at_most: u32,
+    },
+    /// Its eligibility needs more approvals now, or those of others.
+    OtherDecisions,
+    /// The role cannot be held there any more.
+    RoleNotOffered,
+    /// The user is not ACTIVE, or may not ask any more.
+    NotEligible,
+    /// The user holds the role there by other means.
+    RoleHeld,
+}
+
+impl Obstacle {
+    /// Why a request that meets it is cancelled.
+    pub(super) fn cause(self) -> CancelCause {
+        match self {
+            Self::EligibilityEnded | Self::TooLong { .. } | Self::OtherDecisions | Self::RoleNotOffered => {
+                CancelCause::Outdated
+            }
+            Self::NotEligible => CancelCause::NotEligible,
+            Self::RoleHeld => CancelCause::RoleHeld,
+        }
+    }
+
+    /// The conflict of a call by which a request is cancelled.
+    pub(super) fn conflict(self) -> Conflict {
+        match self {
+            Self::RoleHeld => Conflict::RoleHeld,
+            _ => Conflict::AccessRequestOutdated,
+        }
+    }
+}
+
 /// What a request needs to become effective, as it is now.
 pub(super) struct Basis {
     pub(super) eligibility: Eligibility,
@@ -26,24 +67,29 @@ pub(super) struct Basis {
 
 impl Basis {
     /// Checks what the last approval and the start of a request need: the eligibility still allows it, the user is
-    /// ACTIVE and eligible, and does not hold the role there when it begins. Otherwise returns why the request is cancelled.
-    /// To be called under the tenant's lock.
-    pub(super) async fn of(work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<Result<Self, CancelCause>> {
+    /// ACTIVE and eligible, and does not hold the role there when it begins. Otherwise returns what keeps the request
+    /// from that. To be called under the tenant's lock.
+    pub(super) async fn of(work: &mut UnitOfWork<'_>, request: &AccessRequest) -> Result<Result<Self, Obstacle>> {
         let now = work.now();
         let eligibility = work.reads().eligibility(request.eligibility_id).await?;
-        let eligibility = eligibility.filter(|eligibility| request.is_allowed_by(eligibility, now));
-        let Some(eligibility) = eligibility else { return Ok(Err(CancelCause::Outdated)) };
+        let live = eligibility.filter(|eligibility| eligibility.is_live(request.start_at(now)));
+        let Some(eligibility) = live else { return Ok(Err(Obstacle::EligibilityEnded)) };
+        if !request.is_allowed_by(&eligibility, now) {
+            let is_too_long = request.seconds > eligibility.max_seconds;
+            let at_most = Obstacle::TooLong { at_most: eligibility.max_seconds };
+            return Ok(Err(if is_too_long { at_most } else { Obstacle::OtherDecisions }));
+        }
         let Some(offered) = offered(work, eligibility.role_id, eligibility.organization_id).await? else {
-            return Ok(Err(CancelCause::Outdated));
+            return Ok(Err(Obstacle::RoleNotOffered));
         };
         let users = work.reads().users_by_id(&[request.requested_by]).await?;
         let is_active = users.first().is_some_and(|user| user.status == UserStatus::Active);
         if !is_active || !is_eligible(work, &eligibility, &offered, request.requested_by).await? {
-            return Ok(Err(CancelCause::NotEligible));
+            return Ok(Err(Obstacle::NotEligible));
         }
         let (held, replaced) = held(work, &eligibility, request.requested_by, request.start_at(now)).await?;
         if held {
-            return Ok(Err(CancelCause::RoleHeld));
+            return Ok(Err(Obstacle::RoleHeld));
         }
         Ok(Ok(Self { eligibility, offered, replaced }))
     }
@@ -175,12 +221,4 @@ async fn is_given_by_elevation(work: &mut UnitOfWork<'_>, grant: &Grant) -> Resu
 /// The change of a request to its state after an event.
 pub(super) fn update(before: &AccessRequest, after: AccessRequest, event: AccessRequestEvent) -> AccessRequestChange {
     AccessRequestChange::Update { before: Box::new(before.clone()), after: Box::new(after.changed()), event }
-}
-
-/// The conflict of a call by which a request is cancelled.
-pub(super) fn conflict(cause: CancelCause) -> Conflict {
-    match cause {
-        CancelCause::RoleHeld => Conflict::RoleHeld,
-        _ => Conflict::AccessRequestOutdated,
-    }
 }

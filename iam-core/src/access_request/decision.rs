@@ -8,7 +8,7 @@ use iam_model::mail::MailKind;
 use iam_model::version::Precondition;
 
 use crate::access_request::AccessRequests;
-use crate::access_request::activation::{Basis, conflict, update};
+use crate::access_request::activation::{Basis, update};
 use crate::access_request::closing::cancel;
 use crate::access_request::found::Found;
 use crate::access_request::input::valid_reason;
@@ -101,11 +101,11 @@ impl AccessRequests<'_> {
             AccessVerdict::Approve => {
                 let basis = match Basis::of(&mut work, &before).await? {
                     Ok(basis) => basis,
-                    Err(cause) => {
-                        cancel(&mut work, &before, cause).await?;
+                    Err(obstacle) => {
+                        cancel(&mut work, &before, obstacle.cause()).await?;
                         tell_of_closing(iam, &mut work, std::slice::from_ref(&before)).await?;
                         work.commit().await?;
-                        return Err(conflict(cause).into());
+                        return Err(obstacle.conflict().into());
                     }
                 };
                 let decided = basis.with_valid_approvals(&mut work, &before).await?.with_decision(own);

@@ -13,6 +13,7 @@ mod of_user;
 mod service;
 mod sweep;
 
+pub use crate::access_request::activation::Obstacle;
 pub use crate::access_request::input::NewAccessRequest;
 pub use crate::access_request::service::AccessRequests;
 pub use iam_model::access_request::{
@@ -22,4 +23,5 @@ pub use iam_model::access_request::{
 pub use iam_model::change::{AccessRequestChange, AccessRequestEvent};
 pub use iam_model::store::{AccessRequestStore, AccessRequestTransaction};
 
+pub(crate) use crate::access_request::notice::deciders;
 pub(crate) use crate::access_request::of_user::end_of_user;

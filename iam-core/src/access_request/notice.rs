@@ -6,12 +6,11 @@ use iam_model::error::Result;
 use iam_model::id::{TenantId, UserId};
 use iam_model::mail::MailKind;
 use iam_model::permission;
-use iam_model::role::TENANT_ADMIN;
 use iam_model::user::{User, UserStatus};
 
 use crate::distinct::distinct;
 use crate::engine::{Engine, UnitOfWork};
-use crate::told::{holders, in_order};
+use crate::told::{administrators, holders, in_order};
 
 /// The persons to whom a message about a new request goes.
 pub(super) struct Told {
@@ -26,23 +25,11 @@ impl Told {
         if iam.mail.is_none() {
             return Ok(Self { kind: MailKind::AccessRequested, to: Vec::new() });
         }
-        let organization = eligibility.organization_id;
-        let (kind, roles, organization) = match (eligibility.approvals, eligibility.approver_role_id) {
-            (0, _) => {
-                let administrators = iam.store.role_by_name(tenant, TENANT_ADMIN).await?;
-                (MailKind::AccessActivated, administrators.into_iter().map(|role| role.id).collect(), None)
-            }
-            (_, Some(role)) => (MailKind::AccessRequested, vec![role], organization),
-            (_, None) => {
-                let roles = iam.store.roles_allowing(tenant, &permission::ACCESS_REQUESTS_UPDATE).await?;
-                (MailKind::AccessRequested, roles.into_iter().map(|role| role.id).collect(), organization)
-            }
-        };
-        let mut to = holders(iam, tenant, roles, organization).await?;
-        if kind == MailKind::AccessRequested {
-            to.retain(|holder| holder.id != user);
+        if eligibility.approvals == 0 {
+            return Ok(Self { kind: MailKind::AccessActivated, to: administrators(iam, tenant).await? });
         }
-        Ok(Self { kind, to: in_order(to) })
+        let to = in_order(deciders(iam, tenant, eligibility, user).await?);
+        Ok(Self { kind: MailKind::AccessRequested, to })
     }
 
     /// Queues the messages about the request. To be called after everything else that takes a lock.
@@ -52,6 +39,25 @@ impl Told {
         }
         Ok(())
     }
+}
+
+/// Returns persons who can decide about a request of a user by an eligibility. If there are many, only some of them.
+pub(crate) async fn deciders(
+    iam: &Engine,
+    tenant: TenantId,
+    eligibility: &Eligibility,
+    user: UserId,
+) -> Result<Vec<User>> {
+    let roles = match eligibility.approver_role_id {
+        Some(role) => vec![role],
+        None => {
+            let roles = iam.store.roles_allowing(tenant, &permission::ACCESS_REQUESTS_UPDATE).await?;
+            roles.into_iter().map(|role| role.id).collect()
+        }
+    };
+    let mut persons = holders(iam, tenant, roles, eligibility.organization_id).await?;
+    persons.retain(|person| person.id != user);
+    Ok(persons)
 }
 
 /// Tells the users of requests that are closed without the access.

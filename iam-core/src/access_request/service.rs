@@ -19,7 +19,7 @@ use iam_model::user::User;
 use iam_model::version::Version;
 
 use crate::access_request::NewAccessRequest;
-use crate::access_request::activation::{Basis, conflict, held, is_eligible, offered, update};
+use crate::access_request::activation::{Basis, Obstacle, held, is_eligible, offered, update};
 use crate::access_request::closing::{end, settle};
 use crate::access_request::found::{Found, not_found, version_of};
 use crate::access_request::input::{ValidRequest, valid_reason};
@@ -295,11 +295,29 @@ impl AccessRequests<'_> {
         if request.status_at(now) != AccessRequestStatus::Pending {
             return Err(Conflict::AccessRequestNotPending.into());
         }
-        let basis = Basis::of(&mut work, &request).await?.map_err(conflict)?;
+        let basis = Basis::of(&mut work, &request).await?.map_err(Obstacle::conflict)?;
         let approved = request.approved(now, &basis.eligibility);
         let approve = |active| update(&request, active, AccessRequestEvent::Approved);
         basis.activate(self.0, &mut work, &approved, approve).await?;
         work.commit().await
+    }
+
+    /// Returns what keeps a PENDING or APPROVED request that the caller sees from becoming effective, as it is now.
+    /// `None` if nothing does, and for a request that does not wait. Only for trials.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`].
+    pub(crate) async fn obstacle(&self, caller: &Caller, id: AccessRequestId) -> Result<Option<Obstacle>> {
+        let mut work = self.0.begin(caller).await?;
+        let found = Found::lock(&mut work, id).await?;
+        found.require_visible()?;
+        match found.request.status_at(work.now()) {
+            AccessRequestStatus::Pending | AccessRequestStatus::Approved => {
+                Ok(Basis::of(&mut work, &found.request).await?.err())
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Returns a request as it is after a change by the caller.

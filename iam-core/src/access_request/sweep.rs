@@ -85,8 +85,8 @@ async fn advance(iam: &Engine, work: &mut UnitOfWork<'_>, request: &AccessReques
     }
     let basis = match Basis::of(work, request).await? {
         Ok(basis) => basis,
-        Err(cause) => {
-            cancel(work, request, cause).await?;
+        Err(obstacle) => {
+            cancel(work, request, obstacle.cause()).await?;
             return Ok(true);
         }
     };

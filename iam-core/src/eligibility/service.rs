@@ -5,7 +5,7 @@ use iam_model::assignment::OfferedRole;
 use iam_model::audit::ResourceType;
 use iam_model::change::EligibilityChange;
 use iam_model::eligibility::{Eligibility, Eligible};
-use iam_model::error::{Conflict, Error, Result};
+use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{EligibilityId, OrganizationId, RoleId, TenantId};
 use iam_model::invitation::InvitedRole;
 use iam_model::organization::{Organization, OrganizationSummary, Position};
@@ -16,6 +16,7 @@ use iam_model::role::{Role, RoleSummary};
 use iam_model::user::{UserKind, UserStatus};
 use iam_model::version::{Precondition, Version};
 
+use crate::access_request::deciders;
 use crate::assignment::{References, check_expiries};
 use crate::caller::Caller;
 use crate::distinct::distinct;
@@ -68,8 +69,7 @@ impl Eligibilities<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
-    /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey) for a caller by an API key,
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`], [`Forbidden::ApiKey`] for a caller by an API key,
     /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Error::Validation`] which names
     /// every invalid field, also `userId` for a service account; [`Error::About`] with [`Error::NotFound`] for a role,
     /// an organization or a user that does not exist, with [`Error::Rule`] for a role of another scope;
@@ -170,8 +170,7 @@ impl Eligibilities<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::ApiKey`](iam_model::error::Forbidden::ApiKey),
-    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
+    /// [`Forbidden::ApiKey`], [`Forbidden::NotAUser`] for trusted code.
     pub async fn own(&self, caller: &Caller) -> Result<Vec<ListedEligibility>> {
         let (user, _) = caller.require_user()?;
         let (iam, tenant, now) = (self.0, caller.tenant(), self.0.now());
@@ -187,6 +186,20 @@ impl Eligibilities<'_> {
             scope.is_some_and(|scope| eligibility.is_for(user, caller.authority(), scope, now))
         });
         self.listed(tenant, found).await
+    }
+
+    /// Returns how many other persons can decide now about a request of the caller by an eligibility by which it can
+    /// ask. Of more than 20, only some are counted: at least 20.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`own`](Self::own), [`Forbidden::NotEligible`], [`Error::Overloaded`].
+    pub async fn count_deciders(&self, caller: &Caller, id: EligibilityId) -> Result<usize> {
+        let (user, _) = caller.require_user()?;
+        let own = self.own(caller).await?;
+        let own = own.into_iter().find(|listed| listed.eligibility.id == id).ok_or(Forbidden::NotEligible)?;
+        let _turn = self.0.long_read(caller).await?;
+        Ok(deciders(self.0, caller.tenant(), &own.eligibility, user).await?.len())
     }
 
     /// Changes an eligibility. Needs `eligibilities:update` in its place. A change that gives more also needs what

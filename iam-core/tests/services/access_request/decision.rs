@@ -1,7 +1,7 @@
 //! Who decides about requests, and what a decision needs (`docs/access-requests.md#decisions`).
 
 use chrono::TimeDelta;
-use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, AccessVerdict};
+use iam_core::access_request::{AccessRequestFilter, AccessRequestStatus, AccessVerdict, Obstacle};
 use iam_core::eligibility::{EligibilityPatch, NewEligibility};
 use iam_core::page::PageRequest;
 use iam_core::role::RolePatch;
@@ -278,12 +278,56 @@ async fn a_request_whose_basis_is_gone_is_cancelled_by_its_approval() {
                 world.iam.assignments().delete(&world.ada, held).await.unwrap();
             }
         }
+        let obstacle = match case {
+            "deleted" => Obstacle::EligibilityEnded,
+            "narrowed" => Obstacle::TooLong { at_most: 300 },
+            _ => Obstacle::NotEligible,
+        };
+        assert_eq!(world.iam.trial().obstacle(&session, request).await.unwrap(), Some(obstacle), "{case}");
         let refused = world.approve(&world.ada, request).await;
         assert!(matches!(refused, Err(Error::Conflict(Conflict::AccessRequestOutdated))), "{case}: {refused:?}");
         assert_eq!(world.status(request).await, AccessRequestStatus::Cancelled, "{case}");
         let entry = world.entries(request).await.remove(1);
         assert_eq!((&*entry.action, &entry.metadata["cause"]), ("CANCELLED", &cause.into()), "{case}");
     }
+}
+
+#[tokio::test]
+async fn who_sees_a_request_learns_what_keeps_it_from_becoming_effective() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &[]).await;
+    let (_, by_bob) = world.user("bob", &[]).await;
+    let role = world.role("READER", &["audit-logs:read"]).await;
+    let eligibility = world.eligible(grace, role).await;
+    let request = world.ask(&session, eligibility).await.id;
+    let trial = world.iam.trial();
+    assert_eq!(trial.obstacle(&session, request).await.unwrap(), None);
+    let patch = EligibilityPatch { approvals: Some(2), ..EligibilityPatch::default() };
+    world.iam.eligibilities().update(&world.ada, eligibility, patch).await.unwrap();
+    assert_eq!(trial.obstacle(&session, request).await.unwrap(), Some(Obstacle::OtherDecisions));
+    let hidden = trial.obstacle(&by_bob, request).await;
+    assert!(matches!(hidden, Err(Error::NotFound(_))), "{hidden:?}");
+    let patch = EligibilityPatch { approvals: Some(1), ..EligibilityPatch::default() };
+    world.iam.eligibilities().update(&world.ada, eligibility, patch).await.unwrap();
+    world.give(grace, role, None).await;
+    assert_eq!(trial.obstacle(&session, request).await.unwrap(), Some(Obstacle::RoleHeld));
+}
+
+#[tokio::test]
+async fn a_user_learns_how_many_others_can_decide() {
+    let world = World::new().await;
+    let (grace, session) = world.user("grace", &["access-requests:update"]).await;
+    let (_, by_bob) = world.user("bob", &["access-requests:update"]).await;
+    let (role, decider) = (world.role("READER", &["audit-logs:read"]).await, world.role("DECIDER", &[]).await);
+    let eligibilities = world.iam.eligibilities();
+    let eligibility = world.eligible(grace, role).await;
+    // Bob and Ada, and not Grace herself.
+    assert_eq!(eligibilities.count_deciders(&session, eligibility).await.unwrap(), 2);
+    let refused = eligibilities.count_deciders(&by_bob, eligibility).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::NotEligible))), "{refused:?}");
+    world.give(grace, decider, None).await;
+    let new = NewEligibility { approver_role: Some(decider), ..NewEligibility::of_user(role, grace) };
+    assert_eq!(eligibilities.count_deciders(&session, world.eligibility(new).await).await.unwrap(), 0);
 }
 
 #[tokio::test]
