@@ -156,6 +156,10 @@ struct RequestsPage {
 }
 
 impl RequestsPage {
+    fn is_of_all(&self) -> bool {
+        self.tab == Tab::All
+    }
+
     /// Each list, with its address and with how many wait in it.
     fn tabs(&self) -> [(String, &'static str, Option<u64>, bool); 4] {
         Tab::ALL.map(|tab| {
@@ -219,10 +223,6 @@ impl RequestList {
             requests: found.items,
             base,
         })
-    }
-
-    fn is_of_all(&self) -> bool {
-        self.tab == Tab::All
     }
 
     /// Whether the list has the button that ends an elevation.
