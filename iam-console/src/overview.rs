@@ -18,7 +18,8 @@ use iam_core::session::{AuthenticatedBy, Me, Session};
 use iam_core::user::{UserFilter, UserSort, UserStatus};
 use iam_core::{Caller, Error, Iam};
 
-use crate::access_requests::{may_ask, own_open, role_of, text_of};
+use crate::access_requests::{own_open, role_of, text_of};
+use crate::asking::may_ask;
 use crate::hands::{self, Hand, Line};
 use crate::problem::if_allowed;
 use crate::session::SignedIn;

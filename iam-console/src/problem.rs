@@ -12,7 +12,7 @@ use iam_core::session::Me;
 use iam_core::{Caller, Error, FieldError, Forbidden, RequestContext, Unauthenticated};
 use serde::Deserialize;
 
-use crate::access_requests::may_ask;
+use crate::asking::may_ask;
 use crate::cookie::SessionCookie;
 use crate::density::Density;
 use crate::state::Console;

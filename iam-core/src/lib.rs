@@ -13,6 +13,7 @@ pub mod attribute;
 pub mod audit;
 mod authentication;
 pub mod authzen;
+mod bounded;
 mod builder;
 mod cache;
 mod caller;

@@ -12,7 +12,8 @@ use iam_core::user::User;
 use iam_core::{Caller, Error, FieldError, UserId};
 use serde::Deserialize;
 
-use crate::access_requests::{may_ask, own_open};
+use crate::access_requests::own_open;
+use crate::asking::may_ask;
 use crate::confirm::{at_fields, text_above};
 use crate::day::{first_moment, last_moment};
 use crate::filters::{Chips, Filter};

@@ -47,11 +47,6 @@ pub(crate) async fn own_open(iam: &Iam, caller: &Caller) -> Result<Vec<ListedAcc
     Ok(open)
 }
 
-/// Whether there is a role for which a person may ask. Who acts as another user does not ask.
-pub(crate) async fn may_ask(iam: &Iam, caller: &Caller) -> Result<bool, Error> {
-    Ok(caller.impersonator().is_none() && !iam.eligibilities().own(caller).await?.is_empty())
-}
-
 pub(crate) fn text_of(status: &AccessRequestStatus) -> &'static str {
     match status {
         AccessRequestStatus::Pending => text::t("pending"),

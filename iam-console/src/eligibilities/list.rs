@@ -6,7 +6,7 @@ use iam_axum::Problem;
 use iam_core::eligibility::ListedEligibility;
 use serde::Deserialize;
 
-use crate::eligibilities::{eligible_of, names_of, place_of};
+use crate::eligible::{eligible_of, names_of, place_of};
 use crate::names;
 use crate::paging::{self, Pages};
 use crate::person::Person;

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::catalogue::{Catalogue, Group};
 use crate::confirm::text_above;
-use crate::eligibilities::{eligible_of, names_of, place_of};
+use crate::eligible::{eligible_of, names_of, place_of};
 use crate::form::Form;
 use crate::paging::MAX_PAGES;
 use crate::problem::{if_allowed, refused_in_place};

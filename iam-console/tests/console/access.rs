@@ -124,7 +124,7 @@ async fn a_role_in_a_suspended_organization_gives_nothing_and_the_page_says_so()
     let many =
         [("action", "assign"), ("selected", &*grace), ("role", "MEMBER"), ("organization", "north"), ("until", "")];
     let page = app.post_signed("/console/runs", cookie, &many).await.body;
-    assert!(page.contains("<h1>Make 1 assignment</h1>") && page.contains(here), "{page}");
+    assert!(page.contains("<h1>Add 1 role assignment</h1>") && page.contains(here), "{page}");
 }
 
 #[tokio::test]

@@ -106,9 +106,9 @@ async fn a_user_asks_another_one_approves_and_the_user_ends_it() {
     let preview = app.post_signed(NEW, grace_cookie, &fields).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.body);
     for part in [
-        "Ask for ENGINEER in Branch &#60;1&#62; for 1 hour",
+        "Request ENGINEER in Branch &#60;1&#62; for 1 hour",
         "after another person has approved",
-        "No messages are sent here: tell those who can approve.",
+        "No messages are sent here: tell the approvers yourself.",
         r#"<a href="/console/account">You</a>"#,
         "<ins>Gains</ins> 1 permission in Branch &#60;1&#62; · for 1 hour from the approval",
         r#"name="reason" value="Disk &#60;full&#62;""#,
@@ -262,7 +262,7 @@ async fn who_asks_is_told_that_too_few_can_decide() {
     let fields = [("eligibility", &*id), ("reason", "Disk")];
     let preview = app.post_signed(NEW, grace_cookie, &fields).await.body;
     let too_few = "2 approvals are needed, but only 1 other user can decide about it now.";
-    for part in [too_few, "Those who can approve get a message about your request."] {
+    for part in [too_few, "The approvers get a message about your request."] {
         assert!(preview.contains(part), "{part}: {preview}");
     }
     assert!(!preview.contains(EMAIL), "who asks may not know who decides: {preview}");
@@ -567,7 +567,7 @@ async fn the_list_of_all_has_filters_and_no_other_parameter() {
     let own = app.get(&format!("{LIST}?show=own"), cookie).await.body;
     assert!(!own.contains(&row), "the first list has one's own: {own}");
     let all = app.get(&format!("{LIST}?show=all"), cookie).await.body;
-    assert!(all.contains(r#"<span class="hint">Asked <time datetime="2026-01-31T09:15"#), "{all}");
+    assert!(all.contains(r#"<span class="hint">Requested <time datetime="2026-01-31T09:15"#), "{all}");
     assert!(all.contains("/console/audit?resource=ACCESS_REQUEST&amp;action=CREATE"), "{all}");
     for wrong in ["show=some", "show=all&sort=x", "show=all&status=OPEN", "show=all&user=nobody", "show=all&from=x"] {
         assert_eq!(app.get(&format!("{LIST}?{wrong}"), cookie).await.status, StatusCode::BAD_REQUEST, "{wrong}");

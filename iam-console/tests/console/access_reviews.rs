@@ -107,7 +107,7 @@ async fn a_review_is_begun_decided_and_completed_and_shows_what_became_of_it() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(page.contains("2026-02-28T23:59:59.999Z") && page.contains("One item has no decision yet"), "{page}");
-    let not_yet = r#"<button type="button" disabled aria-describedby="not-yet">Complete the review…"#;
+    let not_yet = r#"<button type="button" disabled aria-describedby="not-yet">Complete review…"#;
     assert!(page.contains(not_yet) && !page.contains("/complete\""), "{page}");
     let id: AccessReviewId = begun.location().split(['/', '?']).nth(3).unwrap().parse().unwrap();
 
@@ -185,8 +185,8 @@ async fn a_refused_review_keeps_what_was_typed() {
     let chosen = [("organizationId", &*branch), ("roleIds", &*role)];
     for (name, due, field, text) in [
         (" ", "2026-02-28", "name", "Name must"),
-        ("Spring", "2026-01-30", "dueAt", "Due day must be in the future"),
-        ("Spring", "soon", "dueAt", "Due day must be a day"),
+        ("Spring", "2026-01-30", "dueAt", "Due date must be in the future"),
+        ("Spring", "soon", "dueAt", "Due date must be a day"),
     ] {
         let typed = [&[("name", name), ("dueAt", due)], &chosen[..]].concat();
         let answer = app.post_signed("/console/access-reviews/new", cookie, &typed).await;

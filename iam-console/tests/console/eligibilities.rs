@@ -220,14 +220,14 @@ async fn the_page_of_a_role_leads_to_its_eligibilities() {
     let page = app.get(&path, cookie).await;
     assert!(page.body.contains(&form), "{}", page.body);
     assert!(app.get(&form, cookie).await.body.contains(r#"value="ENGINEER""#));
-    assert!(!page.body.contains("Can be asked for by"), "{}", page.body);
+    assert!(!page.body.contains("Can be requested by"), "{}", page.body);
     let approver =
         app.iam.roles().create(ada, NewRole { name: "APPROVER".into(), ..NewRole::default() }).await.unwrap();
     let new = NewEligibility { approver_role: Some(approver.id), ..NewEligibility::of_user(role, *grace) };
     let made = app.iam.eligibilities().create(ada, new).await.unwrap().id;
     let shown = app.get(&path, cookie).await.body;
     let link = format!(r#"<a href="{LIST}/{made}">grace@example.com · the whole tenant</a>"#);
-    assert!(shown.contains("Can be asked for by") && shown.contains(&link), "{shown}");
+    assert!(shown.contains("Can be requested by") && shown.contains(&link), "{shown}");
     let deciding = app.get(&format!("/console/roles/{}", approver.id), cookie).await.body;
     let link = format!(r#"<a href="{LIST}/{made}">ENGINEER · the whole tenant</a>"#);
     for part in ["No permissions.", "Decides about requests for", &*link] {
@@ -235,7 +235,7 @@ async fn the_page_of_a_role_leads_to_its_eligibilities() {
     }
     app.person_with(ada, "alan@example.com", &["roles:read"]).await;
     let alan = app.sign_in("alan@example.com").await;
-    assert!(!app.get(&path, &alan).await.body.contains("Can be asked for by"));
+    assert!(!app.get(&path, &alan).await.body.contains("Can be requested by"));
     let refused = app.post_signed(&format!("{path}/delete"), cookie, &[("version", &page.hidden("version"))]).await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
     assert!(refused.body.contains("Show eligibilities"), "{}", refused.body);
@@ -337,7 +337,7 @@ async fn a_review_shows_an_eligibility_in_words_and_removes_it() {
     let review = app.iam.access_reviews().create(ada, new).await.unwrap().review.id;
     let path = format!("/console/access-reviews/{review}");
     let page = app.get(&path, cookie).await.body;
-    for part in ["may ask for ORGANIZATION_ADMIN · North", "<strong>the holders of MEMBER</strong>", "Eligible since"]
+    for part in ["eligible for ORGANIZATION_ADMIN · North", "<strong>the holders of MEMBER</strong>", "Eligible since"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -41,7 +41,7 @@ async fn each_filter_of_a_list_is_shown_and_can_be_removed() {
         ("invitations?status=PENDING".to_owned(), vec!["Status: Pending"]),
         (
             format!("assignments?user={ada_id}&role={member}&organization={north}&at=2026-01-31T09:15"),
-            vec!["User: ada@example.com", "Role: MEMBER", "Organization: North", "Held at: 2026-01-31 09:15 UTC"],
+            vec!["User: ada@example.com", "Role: MEMBER", "Organization: North", "As of: 2026-01-31 09:15 UTC"],
         ),
         (format!("access-requests?status=PENDING&role={member}&show=all"), vec!["Status: Pending", "Role: MEMBER"]),
         (

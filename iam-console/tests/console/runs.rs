@@ -298,7 +298,7 @@ async fn an_action_has_1_to_100_selected_lines() {
     let lines: Vec<String> = (0..101).map(|id| format!("01890a5d-ac96-774b-bcce-{id:012}")).collect();
     let answer = signed.select("suspend", &lines).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
-    assert!(answer.body.contains("selected: must be at most 100 lines"), "{}", answer.body);
+    assert!(answer.body.contains("Selection: must be at most 100 lines"), "{}", answer.body);
     assert_eq!(signed.select("suspend", &lines[..100]).await.status, StatusCode::OK);
     for (action, selected) in [("suspend", &[][..]), ("delete", &lines[..1]), ("suspend", &["x".to_owned()][..])] {
         assert_eq!(signed.select(action, selected).await.status, StatusCode::BAD_REQUEST, "{action}: {selected:?}");

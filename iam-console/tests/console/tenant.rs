@@ -174,7 +174,7 @@ async fn a_mistake_in_a_definition_says_which_definition_and_which_member() {
     }
     assert!(!refused.contains("Definition 1:"), "{refused}");
     let refused = signed.save(&version, &[("organizationAttributes", "[\n{")]).await.body;
-    assert!(refused.contains("Attributes of organizations must be a list") && refused.contains("line 2"), "{refused}");
+    assert!(refused.contains("Organization attributes must be a list") && refused.contains("line 2"), "{refused}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use iam_model::error::{Error, Result};
 use iam_model::id::EligibilityId;
 use iam_model::validate::{Description, Fields, Reason};
 
-use crate::eligibility::bounded;
+use crate::bounded::bounded;
 
 /// The input for a new request, as typed; see
 /// [`AccessRequests::create`](crate::access_request::AccessRequests::create).

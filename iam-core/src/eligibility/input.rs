@@ -1,10 +1,10 @@
-use std::fmt::Display;
-
 use iam_model::clock::{Timestamp, cut};
 use iam_model::eligibility::{Eligibility, Eligible};
 use iam_model::error::Result;
 use iam_model::id::{OrganizationId, RoleId, UserId};
 use iam_model::validate::Fields;
+
+use crate::bounded::bounded;
 
 /// The input for a new eligibility, as typed; see
 /// [`Eligibilities::create`](crate::eligibility::Eligibilities::create).
@@ -134,18 +134,6 @@ fn max_seconds(fields: &mut Fields, given: i64) -> Option<u32> {
 
 fn approvals(fields: &mut Fields, given: i64) -> Option<u8> {
     bounded(fields, "approvals", given, (0, Eligibility::MAX_APPROVALS))
-}
-
-/// Returns a number within bounds. For another one, adds an error and returns `None`.
-pub(crate) fn bounded<T>(fields: &mut Fields, field: &str, given: i64, (min, max): (T, T)) -> Option<T>
-where
-    T: TryFrom<i64> + PartialOrd + Copy + Display,
-{
-    let valid = T::try_from(given).ok().filter(|value| (min..=max).contains(value));
-    if valid.is_none() {
-        fields.reject(field, format!("must be {min} to {max}"));
-    }
-    valid
 }
 
 #[cfg(test)]

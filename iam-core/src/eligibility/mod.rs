@@ -12,6 +12,5 @@ pub use iam_model::change::EligibilityChange;
 pub use iam_model::eligibility::{Eligibility, Eligible};
 pub use iam_model::store::{EligibilityStore, EligibilityTransaction};
 
-pub(crate) use crate::eligibility::input::bounded;
 pub(crate) use crate::eligibility::removal::{remove, removed_in, removed_of};
 pub(crate) use crate::eligibility::sleeping::with_sleeping;

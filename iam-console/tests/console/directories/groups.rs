@@ -26,8 +26,8 @@ async fn groups_are_listed_searched_and_have_pages() {
     assert!(first.contains("31 groups") && first.contains("Page 1 of 2"), "{first}");
     assert!(first.contains("&#60;b&#62;Finance</a>") && !first.contains("<b>"), "{first}");
     assert!(first.contains(r#"data-label="Members">1</td>"#), "{first}");
-    assert!(first.contains(r#"data-label="Roles of its members">MEMBER · the whole tenant</td>"#), "{first}");
-    assert!(first.contains(r#"data-label="Roles of its members">none</td>"#), "{first}");
+    assert!(first.contains(r#"data-label="Roles of the members">MEMBER · the whole tenant</td>"#), "{first}");
+    assert!(first.contains(r#"data-label="Roles of the members">none</td>"#), "{first}");
     let found = app.get(&format!("{path}?search=TEAM"), cookie).await.body;
     assert!(found.contains("30 groups") && found.contains("search=TEAM&#38;page=2"), "{found}");
     let sent = request(Method::GET, &format!("{path}?search=finance"), cookie).header("hx-request", "true");
