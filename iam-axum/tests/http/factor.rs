@@ -351,7 +351,7 @@ async fn people_are_found_by_whether_they_have_a_factor(app: TestApp) {
     let grace = app.colleague(&ada, "grace@example.com").await;
     app.enrol(&grace).await;
     app.set_up(&ada).await;
-    app.post("/users").by(&ada).json(&json!({ "kind": "SERVICE", "name": "Robot" })).send().await.created();
+    app.post("/service-accounts").by(&ada).json(&json!({ "name": "Robot" })).send().await.created();
     let list =
         async |by: &Person, has_factor: &str| app.get("/users").by(by).query("hasFactor", has_factor).send().await;
     for (has_factor, expected) in [("true", "grace@example.com"), ("false", "ada@example.com")] {
