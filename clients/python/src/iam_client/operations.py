@@ -23,6 +23,8 @@ def list_access_requests(
     user_id: Id | None = None,
     role_id: Id | None = None,
     organization_id: Id | None = None,
+    start_date: str | datetime | None = None,
+    end_date: str | datetime | None = None,
     to_decide: bool | None = None,
 ) -> Operation[models.Page[models.ListedAccessRequest]]:
     """List access requests."""
@@ -32,7 +34,7 @@ def list_access_requests(
         models.Page[models.ListedAccessRequest],
         query=query({
             "page": page, "limit": limit, "status": status, "userId": user_id, "roleId": role_id, "organizationId":
-            organization_id, "toDecide": to_decide,
+            organization_id, "startDate": start_date, "endDate": end_date, "toDecide": to_decide,
         }),
     )
 

@@ -31,6 +31,12 @@ pub struct ListAccessRequests {
     /// Requests for exactly this organization.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<Uuid>,
+    /// Requests that were made on this UTC day (`2026-01-31`) or at this moment (`2026-01-31T09:15:00.123Z`), or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_date: Option<String>,
+    /// Requests that were made on this UTC day or at this moment, or earlier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_date: Option<String>,
     /// Whether to list only the requests about which the caller can decide now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_decide: Option<bool>,
