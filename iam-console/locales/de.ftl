@@ -172,6 +172,7 @@ only-elsewhere = Nicht im gesamten Mandanten, aber in diesen Organisationen
 in-whole-tenant = im gesamten Mandanten
 also-below = Benutzer, die eine dieser Rollen in einer einzelnen Organisation haben, dürfen es dort. Jede Rolle führt zu allen ihren Inhabern:
 none-below = Kein anderer Benutzer darf es in einer einzelnen Organisation.
+past-below = Benutzer, die es nur in einer einzelnen Organisation durften, stehen hier nicht: Wählen Sie die Organisation.
 no-such-permission = muss eine Berechtigung sein: Wählen Sie einen Vorschlag aus, zum Beispiel users:read
 at-moment = Stand (UTC)
 ask = Prüfen

@@ -172,6 +172,7 @@ only-elsewhere = Not in the whole tenant, but in these organizations
 in-whole-tenant = in the whole tenant
 also-below = Users who hold one of these roles in a single organization may do it there. Each role leads to all who hold it:
 none-below = No other user may do it in a single organization.
+past-below = Users who could do it in a single organization only are not listed: choose the organization.
 no-such-permission = must be a permission: choose one that is offered, such as users:read
 at-moment = As of (UTC)
 ask = Check

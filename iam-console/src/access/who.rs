@@ -69,6 +69,8 @@ struct Answer {
     permission: String,
     meaning: String,
     place: String,
+    /// Whether the question is about the whole tenant.
+    is_whole: bool,
     at: Option<Timestamp>,
     holders: Vec<(Person, Vec<Reason>)>,
     /// The roles with the permission that are held in single organizations: these holders are not among those of the
@@ -91,8 +93,8 @@ impl Answer {
         let organization = picker::organization(iam, caller, "organization", &params.organization).await?;
         let at = typed("at", &params.at)?;
         let found: Page<Holder> = iam.access().who(caller, permission.clone(), organization, at, request).await?;
-        let below =
-            if organization.is_none() && at.is_none() { roles_below(iam, caller, &permission).await? } else { None };
+        let is_whole = organization.is_none();
+        let below = if is_whole && at.is_none() { roles_below(iam, caller, &permission).await? } else { None };
         let places = places(found.items.iter().flat_map(|holder| &holder.grants));
         let names = Names::read(iam, caller, [], places.into_iter().chain(organization)).await?;
         let place = organization.map_or_else(|| text::t("whole-tenant").to_owned(), |id| names.organization(id));
@@ -107,7 +109,7 @@ impl Answer {
             let reasons = holder.grants.into_iter().map(|grant| Reason::of(grant, &names, &groups)).collect();
             (Person::of(base, &holder.user), reasons)
         });
-        Ok(Self { summary, permission: name, meaning, place, at, holders: holders.collect(), below, pages })
+        Ok(Self { summary, permission: name, meaning, place, is_whole, at, holders: holders.collect(), below, pages })
     }
 }
 
