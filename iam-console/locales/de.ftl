@@ -862,7 +862,7 @@ organization-moved = Die Organisation ist verschoben.
 organization-active = Die Organisation ist wieder aktiv.
 organization-suspended = Die Organisation ist gesperrt.
 organization-deleted = Die Organisation ist gelöscht.
-suspend-organization-what = Rollen in ihr und darunter verleihen dann nichts, bis Sie sie reaktivieren.
+suspend-organization-what = Wenn Sie sie sperren, verleihen Rollen in ihr und darunter nichts, bis Sie sie reaktivieren.
 reactivate-organization-what = Rollen in ihr und darunter gelten dann wieder.
 restore-organization-what = Die Organisation wird ohne ihre früheren Rollenzuweisungen wiederhergestellt.
 delete-organization-what = Die Rollenzuweisungen in ihr enden, und eine andere Organisation kann ihren Kurznamen erhalten. Untergeordnete Organisationen müssen vorher verschoben oder gelöscht werden. Sie können die Organisation später wiederherstellen.
@@ -1043,6 +1043,7 @@ suspended-already = Der Benutzer ist bereits gesperrt.
 active-already = Der Benutzer ist bereits aktiv.
 ends-then-already = Die Rolle hat bereits dieses Ende.
 runs = Sammelaktionen
+recent-runs = Letzte Sammelaktionen
 close-hint = Hinweis schließen
 no-runs = Sie haben in der letzten Stunde keine Sammelaktion gestartet, oder dieser Server kennt sie nicht mehr.
 run-goes-on = Sie können diese Seite verlassen: Die Aktion läuft weiter, und jede Seite führt hierher zurück.
@@ -1261,7 +1262,7 @@ about-this-webhook = Änderungen an diesem Webhook
 secret = Geheimnis
 secret-once = Der Empfänger prüft Anforderungen mit diesem Geheimnis. Kopieren Sie es jetzt: Es wird nicht noch einmal angezeigt.
 rotate-secret = Geheimnis erneuern
-rotate-what = Anforderungen werden danach 24 Stunden lang auch mit dem alten Geheimnis signiert.
+rotate-what = Wenn Sie es erneuern, werden Anforderungen noch 24 Stunden lang auch mit dem alten Geheimnis signiert.
 test = Test
 test-what = Sendet sofort ein Ereignis des Typs WEBHOOK.TEST und zeigt hier die Antwort. Ein Test steht weder im Prüfprotokoll noch in den Zustellungen.
 send-test = Test senden
@@ -1421,8 +1422,8 @@ completion-all-stay = Alle Einträge bleiben bestehen: { $keep }. Das kann nicht
 completion = Einträge, die widerrufen werden: { $revoke }. Einträge, die bestehen bleiben: { $keep }. Das kann nicht rückgängig gemacht werden.
 completion-undecided =
     { $count ->
-        [one] Über einen Eintrag ist noch nicht entschieden. Entscheiden Sie über ihn, bevor Sie die Überprüfung abschließen.
-       *[other] Über { $count } Einträge ist noch nicht entschieden. Entscheiden Sie über sie, bevor Sie die Überprüfung abschließen.
+        [one] Ein Eintrag ist noch nicht entschieden. Entscheiden Sie über ihn, bevor Sie die Überprüfung abschließen.
+       *[other] { $count } Einträge sind noch nicht entschieden. Entscheiden Sie über sie, bevor Sie die Überprüfung abschließen.
     }
 
 ## The own account, role assignments and attributes, with arguments.
@@ -1572,6 +1573,7 @@ restore-named = { $name } wiederherstellen
 end-sessions-of = Alle Sitzungen von { $user } beenden
 reset-factors-of = Alle zweiten Faktoren von { $user } entfernen
 send-reset-to = Link für ein neues Passwort an { $user } senden
+new-key-for = Neuer API-Schlüssel für { $user }
 revoke-key-named = Schlüssel { $name } widerrufen
 
 ## The overview, with arguments.
@@ -2290,7 +2292,7 @@ core-conflict-service-accounts-named-alike = Mehrere Dienstkonten haben den Name
 core-conflict-webhooks-alike = Mehrere Webhooks haben die Adresse { $first }, mit der ein Manifest sie nennt. Entfernen Sie alle bis auf einen.
 core-conflict-too-many-manifest-items = Der Mandant hat mehr als { $first } Berechtigungen, Rollen, Organisationen, Webhooks, Identitätsanbieter, Verzeichnisse und Dienstkonten samt Rollen; so viele kann ein Manifest nicht enthalten.
 core-conflict-access-review-not-open = Die Zugriffsüberprüfung ist nicht offen.
-core-conflict-access-review-undecided = Über { $first } Einträge der Zugriffsüberprüfung ist noch nicht entschieden.
+core-conflict-access-review-undecided = Einträge der Zugriffsüberprüfung, die noch nicht entschieden sind: { $first }.
 core-conflict-factor-confirmed = Der Faktor ist bereits bestätigt.
 core-conflict-passkey-registered = Dieser Passkey ist bereits registriert.
 core-conflict-no-factor = Richten Sie zuerst einen zweiten Faktor ein.

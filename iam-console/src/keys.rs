@@ -22,6 +22,7 @@ use crate::cookie::TemporaryCookie;
 use crate::day::end_of_day;
 use crate::form::Form;
 use crate::once::{self, Once};
+use crate::person;
 use crate::picker;
 use crate::problem::{collected, if_allowed, refused_form};
 use crate::session::SignedIn;
@@ -155,6 +156,9 @@ async fn offered(
 struct NewKeyPage {
     frame: Frame,
     error: String,
+    title: String,
+    /// The pages above it: their addresses below the path of the console, and their names.
+    trail: Vec<(String, String)>,
     back: String,
     name: Field,
     groups: Vec<Group>,
@@ -162,6 +166,24 @@ struct NewKeyPage {
     permissions_error: String,
     /// Where and until when the key can be used.
     limits: [Field; 2],
+}
+
+/// Returns the title and the trail of the pages of a new key. Those of another user name it, if the caller may see it.
+async fn heading(
+    console: &Console,
+    signed_in: &SignedIn,
+    user: UserId,
+) -> Result<(String, Vec<(String, String)>), Error> {
+    let back = signed_in.home_of(user);
+    if signed_in.caller.user() == Some(user) {
+        return Ok((text::t("new-key").to_owned(), vec![(back, text::t("my-account").to_owned())]));
+    }
+    let Some(found) = if_allowed(console.iam.users().get(&signed_in.caller, user).await)? else {
+        return Ok((text::t("new-key").to_owned(), Vec::new()));
+    };
+    let name = person::name_of(&found);
+    let users = ("/users".to_owned(), text::t("users").to_owned());
+    Ok((text::new_key_for(&name), vec![users, (back, name)]))
 }
 
 async fn page_of(
@@ -173,6 +195,7 @@ async fn page_of(
     // The same refusal as for the list of its keys: a page about a user of another tenant does not exist.
     console.iam.api_keys().list(&signed_in.caller, user).await?;
     let frame = signed_in.frame(console).await?;
+    let (title, trail) = heading(console, signed_in, user).await?;
     let typed = chosen(form);
     let groups = offered(console, &signed_in.caller, &frame, user, &typed.iter().cloned().collect()).await?;
     let is_own = signed_in.caller.is_in_session_of(user);
@@ -187,6 +210,8 @@ async fn page_of(
     Ok(NewKeyPage {
         frame,
         error,
+        title,
+        trail,
         back: signed_in.home_of(user),
         name: Field::text("name", text::t("name")).with_hint(text::t("key-name-hint")).shown(form, errors),
         groups,
@@ -258,8 +283,9 @@ async fn show_created(
     PathId(user): PathId<UserId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (text::t("new-key"), text::t("key-once"));
-    let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back: signed_in.home_of(user) };
+    let (title, trail) = heading(&console, &signed_in, user).await?;
+    let (temporary, intro, back) = (TemporaryCookie::ApiKey, text::t("key-once"), signed_in.home_of(user));
+    let once = Once { temporary, title, trail, intro, file: "", back };
     once::show(&console, &signed_in, &parts, once).await
 }
 

@@ -16,7 +16,9 @@ use crate::view::{Frame, page};
 pub(crate) struct Once {
     /// The cookie that keeps the secrets until the page is open.
     pub(crate) temporary: TemporaryCookie,
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
+    /// The pages above it: their addresses below the path of the console, and their names.
+    pub(crate) trail: Vec<(String, String)>,
     pub(crate) intro: &'static str,
     /// The name of a file in which a browser can keep them; empty if there is none.
     pub(crate) file: &'static str,
@@ -28,7 +30,8 @@ pub(crate) struct Once {
 #[template(path = "once.html")]
 struct OncePage {
     frame: Frame,
-    title: &'static str,
+    title: String,
+    trail: Vec<(String, String)>,
     intro: &'static str,
     secrets: Vec<String>,
     file: &'static str,
@@ -54,12 +57,12 @@ pub(crate) async fn show(
     parts: &Parts,
     once: Once,
 ) -> Result<Response, Problem> {
-    let Once { temporary, title, intro, file, back } = once;
+    let Once { temporary, title, trail, intro, file, back } = once;
     let kind = console.settings.cookie(parts);
     let Some(secrets) = temporary.read(parts, kind) else {
         return Ok(Redirect::to(&format!("{}{back}", console.base())).into_response());
     };
     let frame = signed_in.frame(console).await?;
-    let shown = page(StatusCode::OK, &OncePage { frame, title, intro, secrets, file, back })?;
+    let shown = page(StatusCode::OK, &OncePage { frame, title, trail, intro, secrets, file, back })?;
     Ok(with_cookie(temporary.forgotten(kind), shown))
 }

@@ -135,6 +135,11 @@ impl ReviewState {
         text::completion(self.progress.undecided, self.progress.keep, self.progress.revoke)
     }
 
+    /// Whether a person who completes it must decide about some items before.
+    fn waits(&self) -> bool {
+        self.is_open() && self.can_decide && self.progress.undecided > 0
+    }
+
     fn decided(&self) -> u64 {
         self.progress.total.saturating_sub(self.progress.undecided)
     }

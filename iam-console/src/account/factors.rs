@@ -186,8 +186,10 @@ pub(super) async fn show_recovery_codes(
     WithoutFactor { signed_in, .. }: WithoutFactor,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro, file) = (text::t("recovery-codes"), text::t("recovery-codes-once"), "recovery-codes.txt");
-    let once = Once { temporary: TemporaryCookie::RecoveryCodes, title, intro, file, back: "/account".to_owned() };
+    let (title, intro, file) =
+        (text::t("recovery-codes").to_owned(), text::t("recovery-codes-once"), "recovery-codes.txt");
+    let (trail, back) = (Vec::new(), "/account".to_owned());
+    let once = Once { temporary: TemporaryCookie::RecoveryCodes, title, trail, intro, file, back };
     once::show(&console, &signed_in, &parts, once).await
 }
 

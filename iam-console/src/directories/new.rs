@@ -294,8 +294,8 @@ pub(super) async fn show_key(
     PathId(id): PathId<DirectoryId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (text::t("key-of-directory"), text::t("key-of-directory-once"));
+    let (title, intro) = (text::t("key-of-directory").to_owned(), text::t("key-of-directory-once"));
     let back = format!("/directories/{id}?done=created");
-    let once = Once { temporary: TemporaryCookie::ApiKey, title, intro, file: "", back };
+    let once = Once { temporary: TemporaryCookie::ApiKey, title, trail: Vec::new(), intro, file: "", back };
     once::show(&console, &signed_in, &parts, once).await
 }

@@ -92,6 +92,10 @@ struct Fields {
     groups: Vec<EventGroup>,
     /// The other types, which are typed.
     types: Field,
+    /// Whether they are those of a webhook that is there: its types are then named, and their choice is closed.
+    is_stored: bool,
+    /// The types that are chosen, as one text.
+    chosen: String,
     format: String,
     format_error: String,
     description: Field,
@@ -138,6 +142,8 @@ impl Fields {
                 .with_hint(text::t("webhook-url-hint")),
             types: Field { error: types_error, ..types.filled(&others.join("\n")).with_errors(errors) },
             groups,
+            is_stored: webhook.is_some(),
+            chosen: chosen.join(", "),
             format: form.map_or(format.as_str(), |form| form.get("format")).to_owned(),
             format_error: Field::text("format", text::t("event-format")).with_errors(errors).error,
             description: shown(Field::text("description", text::t("description")).optional(), description),

@@ -25,8 +25,14 @@ pub(super) async fn show(
     PathId(id): PathId<WebhookId>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let (title, intro) = (text::t("webhook-secret"), text::t("secret-once"));
-    let once =
-        Once { temporary: TemporaryCookie::WebhookSecret, title, intro, file: "", back: format!("/webhooks/{id}") };
+    let (title, intro) = (text::t("webhook-secret").to_owned(), text::t("secret-once"));
+    let once = Once {
+        temporary: TemporaryCookie::WebhookSecret,
+        title,
+        trail: Vec::new(),
+        intro,
+        file: "",
+        back: format!("/webhooks/{id}"),
+    };
     once::show(&console, &signed_in, &parts, once).await
 }

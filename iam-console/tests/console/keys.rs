@@ -128,6 +128,11 @@ async fn keys_of_a_user_are_for_callers_with_the_permission() {
     let (cookie, other) = (app.sign_in(EMAIL).await, app.sign_in("grace@example.com").await);
     let page = format!("/console/users/{}", grace.id);
     let path = format!("{page}/api-keys/new");
+    let form = app.get(&path, &cookie).await.body;
+    assert!(
+        form.contains("<h1>New API key for Grace ") && form.contains(&format!(r#"href="{page}">Grace "#)),
+        "{form}"
+    );
     let answer = app.post_signed(&path, &cookie, &[("name", "<u>batch</u>")]).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(answer.body.contains(">Choose at least one permission for the key"), "{}", answer.body);

@@ -69,6 +69,10 @@ pub(crate) fn delete(name: &str) -> String {
 }
 
 /// Revokes an API key.
+pub(crate) fn new_key_for(user: &str) -> String {
+    t_with("new-key-for", [("user", user.into())])
+}
+
 pub(crate) fn revoke_key(name: &str) -> String {
     t_with("revoke-key-named", [("name", name.into())])
 }
