@@ -276,6 +276,7 @@ counts-no-more = zählt nicht mehr: Die Rolle wurde inzwischen geändert
 approve-again = Ihre Genehmigung zählt nicht mehr: Die Rolle wurde inzwischen geändert. Prüfen Sie, was die Rolle jetzt verleiht, und entscheiden Sie erneut.
 your-decision = Ihre Entscheidung
 approve = Genehmigen
+review-request = Prüfen
 deny = Ablehnen
 deny-what = Der Antrag wird geschlossen, und der Antragsteller sieht Ihre Begründung.
 deny-confirm = Antrag ablehnen

@@ -276,6 +276,7 @@ counts-no-more = does not count any more: the role has changed since
 approve-again = Your approval does not count any more: the role has changed since. Look at what the role grants now, and decide again.
 your-decision = Your decision
 approve = Approve
+review-request = Review
 deny = Deny
 deny-what = The request is closed, and the requester sees your reason.
 deny-confirm = Deny request

@@ -232,9 +232,14 @@ impl RequestList {
         request.status == AccessRequestStatus::Active && (is_own || self.may_end)
     }
 
-    /// Whether the list has such a button at all.
+    /// Whether the requests of the list wait for the decision of the person.
+    fn decides(&self) -> bool {
+        self.tab == Tab::ToDecide
+    }
+
+    /// Whether a line of the list has something that the person can do.
     fn has_actions(&self) -> bool {
-        self.requests.iter().any(|listed| self.ends(&listed.request))
+        self.decides() || self.requests.iter().any(|listed| self.ends(&listed.request))
     }
 }
 
