@@ -229,7 +229,7 @@ async fn an_organization_is_searched_with_and_without_a_script() {
     assert!(part.contains("Branch &#60;1&#62;") && !part.contains("Shop") && !part.contains("<html"), "{part}");
     let part =
         app.get(&format!("/console/access-reviews/organizations?search=shop&organizationId={branch}"), cookie).await;
-    let radio = format!(r#"value="{branch}" checked> Branch &#60;1&#62;"#);
+    let radio = format!(r#"value="{branch}" checked> <span class="named">Branch &#60;1&#62;"#);
     assert!(part.body.contains(&radio) && part.body.contains("There are more"), "{}", part.body);
     let part = app.get("/console/access-reviews/organizations?search=nowhere", cookie).await.body;
     assert!(part.contains("No organization matches") && part.contains(">0 organizations</p>"), "{part}");
